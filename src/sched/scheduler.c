@@ -206,7 +206,8 @@ static void on_kai_queue(void *arg, const struct change *c)
 }
 
 /* What KAI's groups ask for that there are, by the Queues that they name. */
-static void sum_asked(void *arg, void (*add)(void *to, const char *queue, name_id resource, int64_t value), void *to)
+static void sum_asked(void *arg, const struct queue_shares *by,
+                      void (*add)(void *to, const char *queue, name_id resource, int64_t value), void *to)
 {
     struct scheduler *s = arg;
     struct bytes key;
@@ -215,7 +216,7 @@ static void sum_asked(void *arg, void (*add)(void *to, const char *queue, name_i
     for (struct seen_gang **slot; (slot = map_next(s->gangs, &at, &key)); arena_reset(a)) {
         const struct seen_gang *g = *slot;
         struct amount *rows = NULL;
-        uint32_t n = g->source == GANG_KAI && g->queue_title ? state_gang_asks(s->state, g->key, a, &rows) : 0;
+        uint32_t n = g->source == GANG_KAI && g->queue_title ? state_group_asks(s->state, g->key, by, a, &rows) : 0;
         for (uint32_t i = 0; i < n; i++)
             add(to, intern_name(s->names, g->queue_title), rows[i].resource, rows[i].value);
     }

@@ -11,13 +11,6 @@ enum { GPU, CPU, MEMORY, RESOURCES_N = KAI_PARTS_N };
 #define WEIGHT_MOST 1000000000 /* thousandths. LIMIT sums of as many queues as fit into memory stay in an int64 */
 
 static const char *const fields[RESOURCES_N] = {"gpu", "cpu", "memory"};
-static const struct {
-    const char *name;
-    int field;
-    int64_t divisor; /* of the unit that is dealt out in: thousandths of a GPU, of a core; bytes */
-} resources[] = {{"nvidia.com/gpu", GPU, 1000}, {GPU_SHARE_MILLI, GPU, 1}, {"cpu", CPU, 1}, {"memory", MEMORY, 1}};
-enum { NAMED_N = sizeof resources / sizeof *resources };
-
 struct part {                   /* of one resource */
     int64_t quota, limit;       /* UNLIMITED: none */
     int64_t weight;             /* thousandths */
@@ -225,23 +218,6 @@ static void asked_read(struct tree *t, int resource)
     }
 }
 
-void kai_asked_add(int64_t asked[KAI_PARTS_N], const struct kai_totals *totals, name_id resource, const char *name, int64_t value)
-{
-    __int128 more = 0;
-    int field = GPU;
-    for (size_t i = 0; i < NAMED_N; i++)
-        if (strcmp(name, resources[i].name) == 0) {
-            more = (__int128)value * resources[i].divisor;
-            field = resources[i].field;
-        }
-    if (totals->gpu_memory_bytes > 0 && strcmp(name, GPU_SHARE_MEMORY) == 0)
-        more = (__int128)value * 1000 / totals->gpu_memory_bytes;
-    for (uint32_t i = 0; i < totals->slices_n; i++)
-        if (resource && totals->slices[i].resource == resource)
-            more = (__int128)value * 1000 * totals->slices[i].gpus;
-    asked[field] = amount_plus(asked[field], more < NO_END ? (int64_t)more : NO_END);
-}
-
 /* ---- records ---- */
 
 /* As what each part is counted: thousandths of a GPU, of a core; bytes. */
@@ -253,6 +229,13 @@ struct record_making {
     struct counting *counts;
     uint32_t deserved_n, most_n, counts_n;
 };
+
+void kai_asked_add(int64_t asked[KAI_PARTS_N], const char *name, int64_t value)
+{
+    for (int i = 0; i < RESOURCES_N; i++)
+        if (strcmp(name, counted[i]) == 0)
+            asked[i] = amount_plus(asked[i], value);
+}
 
 static name_id id_of(const struct decoder *d, const char *name)
 {
@@ -277,6 +260,13 @@ static void gpu_counts_add(struct record_making *x, name_id as, name_id kept_of,
     count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MEMORY_MILLI), 1, 1, COUNTS_PART);
     if (totals->gpu_memory_bytes > 0)
         count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MEMORY), 1000, totals->gpu_memory_bytes, COUNTS_PART);
+}
+
+struct queue_shares kai_counts(const struct decoder *d, const struct kai_totals *totals)
+{
+    struct record_making x = {.d = d, .counts = arena_alloc(d->arena, (4 + totals->slices_n) * sizeof *x.counts)};
+    gpu_counts_add(&x, id_of(d, GPU_COUNTED), 0, totals);
+    return (struct queue_shares){.counts = x.counts, .counts_n = x.counts_n};
 }
 
 /* What groups that are non-preemptible have of it is counted once more: no more than the quota. */

@@ -36,8 +36,10 @@ struct kai_totals {             /* of all nodes that are ready */
 };
 /* What the pods in a queue ask for, in what is dealt out: thousandths of a GPU, of a core; bytes. */
 enum { KAI_PARTS_N = 3 };
-/* So much of a resource more. Of those that Queues have no word for nothing. */
-void kai_asked_add(int64_t asked[KAI_PARTS_N], const struct kai_totals *totals, name_id resource, const char *name, int64_t value);
+/* By which Queues count what pods ask for; `counts` alone, in d->arena. */
+struct queue_shares kai_counts(const struct decoder *d, const struct kai_totals *totals);
+/* So much more of what is counted under that name. Of those that Queues have no word for nothing. */
+void kai_asked_add(int64_t asked[KAI_PARTS_N], const char *name, int64_t value);
 
 struct kai_queue {
     const char *name;           /* in: metadata.name; names differ */

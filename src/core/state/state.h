@@ -97,6 +97,8 @@ bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct sha
 bool state_gang_is_active(const struct state *s, name_id gang);
 /* What all members that are not over ask of quota together (of a pod group, those that exist); in the arena. */
 uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, struct amount **ret_rows);
+/* The same of a pod group (0 rows: it is none), as a queue with these `counts` counts it. */
+uint32_t state_group_asks(const struct state *s, name_id gang, const struct queue_shares *by, struct arena *a, struct amount **ret_rows);
 /* By which policy nodes are chosen for its gangs, as it is kept: never `unread`. False: it is not known. */
 bool state_queue_placement(const struct state *s, name_id queue, struct queue_placement *ret_placement);
 bool state_placed_by_kinds(const struct state *s); /* some queue's own policy looks at the pods that may come */

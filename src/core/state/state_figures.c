@@ -3,6 +3,7 @@
 #include "base/amount.h"
 #include "core/queue/consumption.h"
 #include "core/queue/order.h"
+#include "core/quota/count.h"
 #include "core/quota/decay.h"
 #include "core/quota/share.h"
 #include "core/state/state.h"
@@ -269,22 +270,30 @@ static struct amount *amount_of(struct amount *rows, uint32_t *n, name_id resour
     return &rows[(*n)++];
 }
 
-/* A group of which only its pods say what they ask for. */
-static uint32_t members_ask(const struct state *s, const struct gang *g, struct arena *a, struct amount **ret_rows)
+/* A group of which only its pods say what they ask for, counted by these rules. */
+static uint32_t members_ask(const struct state *s, const struct gang *g, const struct queue_shares *by, struct arena *a,
+                            struct amount **ret_rows)
 {
     uint32_t most = 0, n = 0;
+    struct amount one;
     for (uint32_t i = 0; i < g->members_n; i++)
-        most += s->shapes.classes[s->pods[g->members[i]].shape].demands_n;
+        most += s->shapes.classes[s->pods[g->members[i]].shape].demands_n + by->counts_n;
     *ret_rows = arena_zero(a, most + 1, sizeof **ret_rows);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
-        const struct shape_class *c = &s->shapes.classes[p->shape];
-        for (uint32_t k = 0; k < c->demands_n && p->phase != POD_SUCCEEDED && p->phase != POD_FAILED; k++) {
-            struct amount *row = amount_of(*ret_rows, &n, c->demands[k].resource);
-            row->value = amount_plus(row->value, c->demands[k].value);
+        struct count x = {.shape = &s->shapes.classes[p->shape], .by = by, .keeps_places = g->keeps_places};
+        while (p->phase != POD_SUCCEEDED && p->phase != POD_FAILED && count_next(&x, &one)) {
+            struct amount *row = amount_of(*ret_rows, &n, one.resource);
+            row->value = amount_plus(row->value, one.value);
         }
     }
     return n;
+}
+
+uint32_t state_group_asks(const struct state *s, name_id gang, const struct queue_shares *by, struct arena *a, struct amount **ret_rows)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && !g->planned ? members_ask(s, g, by, a, ret_rows) : 0;
 }
 
 uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, struct amount **ret_rows)
@@ -292,7 +301,7 @@ uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, s
     const struct gang *g = gang_find(s, gang);
     uint32_t most = 0, n = 0;
     if (g && !g->planned)
-        return members_ask(s, g, a, ret_rows);
+        return members_ask(s, g, &count_nothing_else, a, ret_rows);
     for (uint32_t i = 0; g && i < g->sets_n; i++)
         most += s->shapes.classes[set_charged(&g->sets[i])].demands_n;
     *ret_rows = arena_zero(a, most + 1, sizeof **ret_rows);

@@ -312,7 +312,7 @@ static void asked_add(void *to, const char *queue, name_id resource, int64_t val
 {
     struct kai_queue_source *x = to;
     int64_t *asked = map_put(x->asked, bytes_of(queue), NULL);
-    kai_asked_add(asked, &x->totals, resource, intern_name(x->config.decoder->names, resource), value);
+    kai_asked_add(asked, intern_name(x->config.decoder->names, resource), value);
     x->asked_n++;
 }
 
@@ -337,13 +337,17 @@ static bool asks_differently(struct kai_queue_source *x)
         loop_timer_start(x->asked_timer, wait_ms, 0);
         return false;
     }
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct decoder d = *x->config.decoder;
+    d.arena = a;
+    const struct queue_shares by = kai_counts(&d, &x->totals);
     x->asked_changed = false;
     x->asked_in_time = *x->config.decides;
     x->asked_ms = now_ms;
     x->asked_n = 0;
     map_free(x->asked);
     x->asked = map_new(KAI_PARTS_N * sizeof(int64_t));
-    x->config.sum_asked(x->config.arg, asked_add, x);
+    x->config.sum_asked(x->config.arg, &by, asked_add, x);
     uint64_t hash = hash_asked(x);
     bool differs = hash != x->asked_hash;
     x->asked_hash = hash;

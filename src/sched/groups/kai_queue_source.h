@@ -21,8 +21,9 @@ struct kai_queue_config {
     const bool *leading;                                        /* nothing is written while it is false */
     const bool *decides;                                        /* while it is false, what pods ask for is added up at each change */
     struct loop *loop;
-    /* Calls add for what the pods that are not over ask for, by the Queue that their group names; some Queues may be none. */
-    void (*sum_asked)(void *arg, void (*add)(void *to, const char *queue, name_id resource, int64_t value), void *to);
+    /* Calls add for what the pods that are not over ask for, as `by` counts it, by the Queue that their group names; some may be none. */
+    void (*sum_asked)(void *arg, const struct queue_shares *by,
+                      void (*add)(void *to, const char *queue, name_id resource, int64_t value), void *to);
     void (*apply)(void *arg, const struct change *c);           /* the core takes it in, now */
     void (*on_change)(void *arg);                               /* follow is to be called soon */
     void (*on_names)(void *arg);                                /* from within follow: Queues of other names are there than before */

@@ -66,7 +66,7 @@ static const struct kai_queue *asking(struct world *w, const char *text, const c
     *ret_n = 0;
     JSON_EACH (one, all) {
         int64_t *own = arena_zero(w->arena, KAI_PARTS_N, sizeof *own);
-        kai_asked_add(own, &cluster, 0, "nvidia.com/gpu", json_get_int64(asked, one->key, 0));
+        kai_asked_add(own, GPU_COUNTED, 1000 * json_get_int64(asked, one->key, 0));
         list[(*ret_n)++] = (struct kai_queue){.name = one->key, .spec = one, .asked = own};
     }
     kai_queues_read(&w->d, list, *ret_n, &cluster);
@@ -113,21 +113,43 @@ static void deals_by_what_is_asked(void **state)
     }
 }
 
+/* As what: "gpu*1000 kept:gpu*1000"; parts with a '|', of which only the largest counts. */
+static const char *counted(struct world *w, const struct kai_queue *q, const char *resource)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < q->record.shares->counts_n; i++) {
+        const struct counting *c = &q->record.shares->counts[i];
+        if (strcmp(intern_name(w->names, c->resource), resource) != 0)
+            continue;
+        text = arena_printf(w->arena, "%s%s%s%s*%lld", text, *text ? " " : "", c->how == COUNTS_PART ? "|" : "",
+                            intern_name(w->names, c->as), (long long)c->times);
+        text = c->per == 1 ? text : arena_printf(w->arena, "%s/%lld", text, (long long)c->per);
+        assert_int_equal(c->only_kept, text_starts(intern_name(w->names, c->as), KAI_KEPT_PREFIX));
+    }
+    return text;
+}
+
 static void counts_what_is_asked(void **state)
 {
     struct world *w = *state;
     const struct kai_slice slices[] = {{intern_text_id(w->names, "nvidia.com/mig-3g.20gb"), 3}};
     const struct kai_totals totals = {.gpus = 20, .gpu_memory_bytes = (int64_t)40 << 30, .slices = slices, .slices_n = 1};
+    const struct queue_shares by = kai_counts(&w->d, &totals);
+    const struct queue_record r = {.shares = &by};
+    const struct kai_queue q = {.record = r};
+    assert_string_equal(counted(w, &q, "nvidia.com/gpu"), "gpu*1000");
+    assert_string_equal(counted(w, &q, "nvidia.com/mig-3g.20gb"), "gpu*3000");
+    assert_string_equal(counted(w, &q, "capstan.dev/gpu-milli"), "|gpu*1");
+    assert_string_equal(counted(w, &q, "capstan.dev/gpu-memory"), "|gpu*1000/42949672960");
+    assert_string_equal(counted(w, &q, "cpu"), "");
     int64_t asked[KAI_PARTS_N] = {0};
-    kai_asked_add(asked, &totals, 0, "nvidia.com/gpu", 2);
-    kai_asked_add(asked, &totals, 0, "capstan.dev/gpu-milli", 500);
-    kai_asked_add(asked, &totals, 0, "capstan.dev/gpu-memory", (int64_t)10 << 30);
-    kai_asked_add(asked, &totals, slices[0].resource, "nvidia.com/mig-3g.20gb", 2);
-    kai_asked_add(asked, &totals, 0, "example.com/other", 7);
-    assert_int_equal(asked[0], 2000 + 500 + 250 + 6000);
-    kai_asked_add(asked, &totals, 0, "cpu", 1500);
-    kai_asked_add(asked, &totals, 0, "memory", INT64_MAX);
-    kai_asked_add(asked, &totals, 0, "memory", INT64_MAX);
+    kai_asked_add(asked, GPU_COUNTED, 2500);
+    kai_asked_add(asked, GPU_COUNTED, 500);
+    kai_asked_add(asked, "example.com/other", 7);
+    kai_asked_add(asked, "cpu", 1500);
+    kai_asked_add(asked, "memory", INT64_MAX);
+    kai_asked_add(asked, "memory", INT64_MAX);
+    assert_int_equal(asked[0], 3000);
     assert_int_equal(asked[1], 1500);
     assert_true(asked[2] > 0);
 }
@@ -150,22 +172,6 @@ static void reads_units(void **state)
     assert_int_equal(most(w, q, "cpu"), -1);
     assert_int_equal(deserved(w, q, "memory"), 3000000);
     assert_int_equal(most(w, q, "memory"), 7000000);
-}
-
-/* As what: "gpu*1000 kept:gpu*1000"; parts with a '|', of which only the largest counts. */
-static const char *counted(struct world *w, const struct kai_queue *q, const char *resource)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < q->record.shares->counts_n; i++) {
-        const struct counting *c = &q->record.shares->counts[i];
-        if (strcmp(intern_name(w->names, c->resource), resource) != 0)
-            continue;
-        text = arena_printf(w->arena, "%s%s%s%s*%lld", text, *text ? " " : "", c->how == COUNTS_PART ? "|" : "",
-                            intern_name(w->names, c->as), (long long)c->times);
-        text = c->per == 1 ? text : arena_printf(w->arena, "%s/%lld", text, (long long)c->per);
-        assert_int_equal(c->only_kept, text_starts(intern_name(w->names, c->as), KAI_KEPT_PREFIX));
-    }
-    return text;
 }
 
 /* What groups that are non-preemptible have together is counted besides, and bounded by the quota. */

@@ -21,17 +21,23 @@ static void kai_queue(const char *name, int quota, int limit, int weight)
                         name, quota, limit, weight, free, free));
 }
 
-/* Of pods with one of the resource each. */
-static void group_of(const char *name, const char *queue, int n, const char *resource)
+/* Of pods with one of the resource each; and with a fraction, or NULL. */
+static void group_with(const char *name, const char *queue, int n, const char *resource, const char *fraction)
 {
+    const char *note = fraction ? arena_printf(w.a, ",\"gpu-fraction\":\"%s\"", fraction) : "";
     create(arena_printf(w.a,
                         "{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
                         "\"spec\":{\"minMember\":%d,\"queue\":\"%s\"}}", name, n, queue));
     for (int i = 0; i < n; i++)
         create(arena_printf(w.a,
                             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%d\",\"namespace\":\"n\",\"annotations\":{"
-                            "\"pod-group-name\":\"%s\"}},\"spec\":{\"schedulerName\":\"kai-scheduler\",\"containers\":[{\"name\":\"main\","
-                            "\"image\":\"x\",\"resources\":{\"limits\":{\"%s\":\"1\"}}}]}}", name, i, name, resource));
+                            "\"pod-group-name\":\"%s\"%s}},\"spec\":{\"schedulerName\":\"kai-scheduler\",\"containers\":[{\"name\":\"main\","
+                            "\"image\":\"x\",\"resources\":{\"limits\":{\"%s\":\"1\"}}}]}}", name, i, name, note, resource));
+}
+
+static void group_of(const char *name, const char *queue, int n, const char *resource)
+{
+    group_with(name, queue, n, resource, NULL);
 }
 
 static void group(const char *name, const char *queue, int n)
@@ -137,6 +143,20 @@ static void shares_follow_what_is_asked(void **state)
     assert_int_equal(deserved("b", "gpu"), 3000);
 }
 
+/* The device that hands out a part of a GPU is no second one: two halves ask for one GPU, as the queue counts them. */
+static void parts_ask_for_no_device_besides(void **state)
+{
+    (void)state;
+    kai_queue("a", 0, -1, 1);
+    kai_queue("b", 0, -1, 1);
+    group_with("halves", "a", 2, "nvidia.com/gpu", "0.5");
+    group("whole", "b", 4);
+    scheduler_start();
+    run(1000);
+    assert_int_equal(deserved("a", "gpu"), 1000);
+    assert_int_equal(deserved("b", "gpu"), 3000);
+}
+
 /* The one that begins anew counts what is asked before it decides anything: nobody is ended whom the one before would have let stand. */
 static void begins_with_what_is_asked(void **state)
 {
@@ -191,7 +211,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
     const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once),
-                                       TEST(shares_follow_nodes), TEST(shares_follow_what_is_asked), TEST(begins_with_what_is_asked),
-                                       TEST(counts_mig_instances), TEST(leaves_the_status_to_kai)};
+                                       TEST(shares_follow_nodes), TEST(shares_follow_what_is_asked),
+                                       TEST(parts_ask_for_no_device_besides), TEST(begins_with_what_is_asked), TEST(counts_mig_instances),
+                                       TEST(leaves_the_status_to_kai)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
