@@ -573,14 +573,14 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     promises_rank(s);
     order_begin(s, now_ms);
     line_up_all(&c);
-    settle_all(&c);
+    settle_all(&c, false);
     line_up_all(&c); /* those that have left */
     lone_drop_lost(s);
     bookings_begin(s);
     carry_begin(s);
     if (!s->hold)
         let_in(&c);
-    settle_all(&c);
+    settle_all(&c, true);
     for (uint32_t i = 0; i < s->ready_n; i++)
         if (order_first(s->ready[i]))
             c.trials_left = 0; /* not all have been tried: who would be next is not known */

@@ -256,6 +256,7 @@ struct queue_shares {
     name_id parent;            /* the queue above; 0 = it is the root */
     int64_t weight;            /* at least 1 */
     bool keeps;                /* nobody takes anything back from it (reclaimable: false) */
+    bool by_turns;             /* its groups start with their minimum beside others, and grow by turns (group/later.h) */
     const struct amount *deserved, *guarantee, *capability; /* of resources that it names */
     uint32_t deserved_n, guarantee_n, capability_n;
     int64_t preempt_after_ms, reclaim_after_ms; /* so long a group runs before it goes whole for its queue, for others (preempt/tenure.h) */

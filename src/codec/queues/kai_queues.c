@@ -297,7 +297,7 @@ static struct queue_shares *shares_of(const struct decoder *d, const struct leve
     decode_sort_amounts(x.most, x.most_n);
     struct queue_shares *shares = arena_alloc(d->arena, sizeof *shares);
     *shares = (struct queue_shares){.deserved = x.deserved, .deserved_n = x.deserved_n, .capability = x.most, .capability_n = x.most_n,
-                                    .counts = x.counts, .counts_n = x.counts_n, .weight = 1,
+                                    .counts = x.counts, .counts_n = x.counts_n, .weight = 1, .by_turns = true,
                                     .preempt_after_ms = l->preempt_after_ms > 0 ? l->preempt_after_ms : 0,
                                     .reclaim_after_ms = l->reclaim_after_ms > 0 ? l->reclaim_after_ms : 0};
     shares->parent = id_of(d, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));

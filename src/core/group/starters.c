@@ -1,6 +1,7 @@
 #include "core/group/starters.h"
 #include <string.h>
 #include "core/group/subgroups.h"
+#include "core/queue/lane.h"
 
 /* How many of each task, of policies that are satisfied, and of all are still needed to make the group whole. */
 struct needs {
@@ -127,4 +128,25 @@ bool group_is_enough(const struct state *s, const struct gang *g, struct arena *
     for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
         enough = enough && x.needs.of_task[t] <= 0;
     return enough;
+}
+
+/* The gang is the first of its line: the next is one of the two below it. */
+static bool is_followed(const struct line *l, const struct gang *g)
+{
+    bool any = false;
+    for (size_t i = 1; i < l->gangs.n && i < 3 && !any; i++)
+        any = ((const struct gang *)l->gangs.items[i])->priority >= g->priority;
+    return any;
+}
+
+bool group_makes_way(const struct state *s, const struct gang *g, const struct queue *q)
+{
+    bool any = false;
+    for (uint32_t i = 0; q && q->shares.by_turns && i < q->lines_n && !any; i++) {
+        const struct line *l = q->lines[i];
+        any = l == g->line ? is_followed(l, g) : line_first(l)->priority >= g->priority;
+    }
+    for (uint32_t i = 0; q && q->shares.by_turns && i < s->work_n && !any; i++)
+        any = s->work[i]->queue == q && s->work[i]->priority >= g->priority;
+    return any;
 }

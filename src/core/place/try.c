@@ -618,7 +618,8 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
     if (!is_above_floor(c, g, pods, needed, n, refusal))
         return false;
     /* WHY  who went for it went for so many: with more it may have more than its queue deserves, and be the next to go */
-    bool all = needed == n || c->trial || !(g->promise || (q && q->has_shares && q->preempts && deserve_holds_back(c->s, q)));
+    bool all = needed == n || c->trial || !(g->promise || (q && q->has_shares && q->preempts && deserve_holds_back(c->s, q)) ||
+                                            group_makes_way(c->s, g, q));
     if (all && try_members(c, g, q, pods, n, &steps, refusal))
         return true;
     if (needed == n)

@@ -4,6 +4,7 @@
 #include "core/explain/why.h"
 #include "core/group/later.h"
 #include "core/group/places.h"
+#include "core/group/starters.h"
 #include "core/heal/hole.h"
 #include "core/heal/refill.h"
 #include "core/place/fit.h"
@@ -604,34 +605,43 @@ static void settle_planned(struct cycle *c, struct gang *g)
         settle_lost(c, g, &taken);
 }
 
-void settle_gang(struct cycle *c, struct gang *g)
+static void has_settled(struct cycle *c, struct gang *g)
+{
+    if (!parked(g) && g->phase != GANG_LEAVING && !holes_are_kept(g))
+        cycle_explained_away(g);
+}
+
+/* True: its members start by turns, which it has to be given. */
+static bool settle_gang(struct cycle *c, struct gang *g)
 {
     if (g->phase == GANG_LEAVING) {
         if (!has_left(g))
-            return;
+            return false;
         admission_release(c->s, g);
         cycle_explained_away(g);
         order_wake(c->s, g);
-        return;
+        return false;
     }
     const struct reason *evict = settle_why_evict(c, g);
     if (evict) {
         if (holes_are_kept(g))
             refill_drop(c->s, g);
         cycle_evict(c, g, evict);
-        return;
+        return false;
     }
     /* it was told, and that failed: is it still wanted? */
     if (g->preemptor && !g->shrinks && g->preemptor->line && g->preemptor->line->park.at)
         order_line_ready(c->s, g->preemptor->line, false);
     if (is_not_admitted_yet(g) && !passes_checks(c, g))
-        return;
+        return false;
+    if (!g->planned && g->queue && g->queue->shares.by_turns)
+        return true;
     if (g->planned)
         settle_planned(c, g);
     else
-        later_settle(c, g);
-    if (!parked(g) && g->phase != GANG_LEAVING && !holes_are_kept(g))
-        cycle_explained_away(g);
+        (void)later_settle(c, g, false);
+    has_settled(c, g);
+    return false;
 }
 
 static int compare_gangs(const void *a, const void *b)
@@ -640,10 +650,80 @@ static int compare_gangs(const void *a, const void *b)
     return order_before(*left, *right) ? -1 : order_before(*right, *left);
 }
 
-void settle_all(struct cycle *c)
+/* ---- by turns (group/later.h) ---- */
+
+static int64_t above_minimum(const struct gang *g)
+{
+    return (int64_t)g->bound_n - g->min_members;
+}
+
+static int compare_turns(const void *a, const void *b)
+{
+    const struct gang *left = *(const struct gang *const *)a, *right = *(const struct gang *const *)b;
+    if (left->priority != right->priority)
+        return left->priority > right->priority ? -1 : 1;
+    if (above_minimum(left) != above_minimum(right))
+        return above_minimum(left) < above_minimum(right) ? -1 : 1;
+    return order_before(left, right) ? -1 : order_before(right, left);
+}
+
+/* Sorted by turns: has nobody of its queue fewer above its minimum? */
+static bool has_turn(struct gang *const *all, uint32_t at)
+{
+    uint32_t first = 0;
+    while (all[first]->queue != all[at]->queue)
+        first++;
+    return above_minimum(all[first]) == above_minimum(all[at]);
+}
+
+/* Of one priority, until none of them goes on. */
+static void rounds_of(struct cycle *c, struct gang **all, uint32_t n)
+{
+    bool *turns = arena_alloc(c->a, n * sizeof *turns);
+    while (n) {
+        uint32_t left_n = 0;
+        qsort(all, n, sizeof *all, compare_turns);
+        for (uint32_t i = 0; i < n; i++)
+            turns[i] = has_turn(all, i);
+        for (uint32_t i = 0; i < n; i++) {
+            if (!c->pods_left)
+                order_wake(c->s, all[i]);
+            else if (!turns[i] || later_settle(c, all[i], true))
+                all[left_n++] = all[i];
+            else
+                has_settled(c, all[i]);
+        }
+        n = left_n;
+    }
+}
+
+/* Groups whose members start by turns: all of them, until nobody has a member that finds a place. */
+static void take_turns(struct cycle *c, struct gang **all, uint32_t n)
+{
+    qsort(all, n, sizeof *all, compare_turns);
+    for (uint32_t at = 0, end; at < n; at = end) {
+        for (end = at; end < n && all[end]->priority == all[at]->priority; end++)
+            ;
+        rounds_of(c, &all[at], end - at);
+    }
+}
+
+/* Who makes way for those that are tried in this cycle comes after them. Returns how many do not. */
+static uint32_t put_off(struct state *s, struct gang **all, uint32_t n)
+{
+    uint32_t now_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (group_makes_way(s, all[i], all[i]->queue))
+            order_wake(s, all[i]);
+        else
+            all[now_n++] = all[i];
+    return now_n;
+}
+
+void settle_all(struct cycle *c, bool last)
 {
     struct state *s = c->s;
-    uint32_t n = s->work_n;
+    uint32_t n = s->work_n, turns_n = 0;
     if (!n)
         return;
     struct gang **all = arena_alloc(c->a, n * sizeof *all);
@@ -653,9 +733,10 @@ void settle_all(struct cycle *c)
     s->work_n = 0;
     qsort(all, n, sizeof *all, compare_gangs);
     for (uint32_t i = 0; i < n; i++) {
-        if (c->pods_left)
-            settle_gang(c, all[i]);
-        else
+        if (!c->pods_left)
             order_wake(s, all[i]);
+        else if (settle_gang(c, all[i]))
+            all[turns_n++] = all[i];
     }
+    take_turns(c, all, last ? turns_n : put_off(s, all, turns_n));
 }

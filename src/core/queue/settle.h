@@ -5,7 +5,7 @@
 
 /* Why the gang must give back what it has, or NULL. */
 const struct reason *settle_why_evict(struct cycle *c, const struct gang *g);
-void settle_gang(struct cycle *c, struct gang *g);
-void settle_all(struct cycle *c); /* everything in the work list */
+/* Everything in the work list. last: all who wait have been tried in this cycle. */
+void settle_all(struct cycle *c, bool last);
 
 #endif

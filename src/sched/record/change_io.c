@@ -406,6 +406,7 @@ static void io_shares(struct change_io *io, struct queue_record *q)
     NAME(s.parent);
     NUMBER(s.weight);
     FLAG(s.keeps);
+    FLAG(s.by_turns);
     LIST(s.deserved, s.deserved_n, io_amount);
     LIST(s.guarantee, s.guarantee_n, io_amount);
     LIST(s.capability, s.capability_n, io_amount);

@@ -14,6 +14,8 @@
  *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
  *   - nor is what groups that keep their places may have together, in the worlds that count it, unless it was made smaller, or a group
  *     keeps its places that did not before;
+ *   - in worlds where groups grow by turns, none gets a member above its minimum while another one like it has two fewer above its own, and
+ *     one that waits;
  *   - no group goes whole before it has run for as long as its queue, or one above it, lets it;
  *   - a core that begins anew, told the same, starts nobody and evicts nobody: whom it would was forgotten by the other, or there is no
  *     end.
@@ -115,6 +117,7 @@ static void tell_queue(struct model *m, struct world *w, int i)
     x->parent = i == ROOT ? 0 : queue_id(w, q->parent);
     x->weight = q->weight;
     x->keeps = q->keeps;
+    x->by_turns = m->by_turns;
     x->preempt_after_ms = q->preempt_after_ms;
     x->reclaim_after_ms = q->reclaim_after_ms;
     x->deserved = amounts(w, q->deserved, &x->deserved_n);
@@ -552,6 +555,8 @@ static bool cycle(struct model *m)
 {
     struct err e = {0};
     bool any = false;
+    int grown[GROUPS] = {0};
+    char key[24];
     note_kept(m); /* shares are dealt as a cycle begins */
     run(&m->w);
     if (!state_check(m->w.s, &e))
@@ -570,12 +575,16 @@ static bool cycle(struct model *m)
                    one->effect == EFFECT_EVICT ? intern_name(m->w.names, one->reason->name) : "");
         any |= one->effect == EFFECT_BIND || one->effect == EFFECT_EVICT;
         if (one->effect == EFFECT_BIND)
+            grown[group_of(m, one->gang)]++;
+        if (one->effect == EFFECT_BIND)
             bind(m, one);
         else if (one->effect == EFFECT_EVICT) {
             check_eviction(m, one);
             evict(m, one);
         }
     }
+    if (m->by_turns && out_of_turn(m, grown) >= 0)
+        die(m, "grows though another one like it is smaller", group_key(&m->groups[out_of_turn(m, grown)], key));
     check_capabilities(m);
     check_kept(m);
     return any;
@@ -673,6 +682,15 @@ static void put_group(struct model *m, int i)
         g->queue = 3 + (int)pick(m, 2);
     g->ask[RES_GPU] = pick(m, 4);
     g->ask[RES_CPU] = (int64_t)pick(m, 4) * 500;
+    if (m->by_turns && pick(m, 3)) { /* many that are alike, and may grow */
+        g->queue = 3 + (int)pick(m, 2);
+        g->size = g->priority = 0;
+        g->pairs = false;
+        g->min = 1 + (int)pick(m, 2);
+        g->count = PODS;
+        g->ask[RES_GPU] = 1;
+        g->ask[RES_CPU] = 0;
+    }
     tell_group(m, &m->w, i);
     for (int k = 0; k < g->count; k++)
         pod_comes(m, i, k);
@@ -742,6 +760,7 @@ static void run_seed(uint64_t seed, uint64_t steps)
     struct model m = {.w = world_new(), .random = {seed}, .seed = seed};
     m.preempts = pick(&m, 2);
     m.counts = seed % 2;
+    m.by_turns = seed / 2 % 2;
     m.waits_long = seed % 3 == 0;
     for (int i = 0; i < NODES; i++)
         put_node(&m, i);

@@ -48,6 +48,7 @@ struct model {
     int serial;
     bool waits_long;           /* queues say how long their groups run first */
     bool counts;               /* what groups that keep their places have has a bound of its own */
+    bool by_turns;             /* groups of one queue and priority grow above their minimum by turns */
     bool preempts;             /* in each queue who has a higher priority may end who has a lower */
     double deserved[QUEUES][RES_N]; /* when the plan was made; who is evicted asks for nothing until his pods are made anew */
     bool kept_shrunk;          /* a bound of those that keep their places has changed, or a group does it now: they may have more */
@@ -72,6 +73,8 @@ int64_t used(const struct model *m, int i, int r);      /* by it and those below
 int64_t used_and_kept(const struct model *m, int i, int r); /* of that by groups that keep their places */
 int64_t promised(const struct model *m, int i, int r);  /* to groups of it and of those below it; and kept by them */
 int staying_n(const struct m_group *g);                /* its pods that stand, and stay */
+/* grown: as many members of each as got a place just now. One that should not have, since another one like it is smaller; -1: none */
+int out_of_turn(const struct model *m, const int grown[GROUPS]);
 int fewest_n(const struct m_group *g);                 /* so many have to start; more than it has: it never does */
 /* Plainly enough: they give back at least as much quota as p's fewest need, and these have room on nodes then. WHY  then usage does not
  * rise anywhere above both; in the queue itself p stays within what it deserves, or takes what its own queue gives back. */

@@ -254,3 +254,30 @@ bool members_are_enough(const struct model *m, const struct m_group *p)
     }
     return fit_n >= p->min;
 }
+
+/* ---- by turns ---- */
+
+static int waiting_n(const struct m_group *g)
+{
+    int n = 0;
+    for (int k = 0; k < g->count; k++)
+        n += g->pods[k].exists && g->pods[k].node < 0;
+    return n;
+}
+
+static bool are_alike(const struct m_group *a, const struct m_group *b)
+{
+    return a->exists && b->exists && a->queue == b->queue && a->priority == b->priority && !a->size && !b->size && a->keeps == b->keeps &&
+           !a->kept_n && !b->kept_n && !memcmp(a->ask, b->ask, sizeof a->ask);
+}
+
+int out_of_turn(const struct model *m, const int grown[GROUPS])
+{
+    for (int i = 0; i < GROUPS * GROUPS; i++) {
+        const struct m_group *a = &m->groups[i / GROUPS], *b = &m->groups[i % GROUPS];
+        int above = staying_n(a) - a->min, other = staying_n(b) - b->min;
+        if (grown[i / GROUPS] && are_alike(a, b) && above > 0 && other >= 0 && other + 1 < above && waiting_n(b))
+            return i / GROUPS;
+    }
+    return -1;
+}

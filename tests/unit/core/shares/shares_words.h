@@ -2,6 +2,7 @@
  *
  *   node NAME [gpu=N] [cpu=N]                  no GPUs, 1,000 CPUs where nothing is said
  *   queue NAME [in=PARENT] [weight=N] [keeps] [prio=N] [deserved.gpu=N] [guarantee.gpu=N] [capability.gpu=N] (or .cpu)
+ *         [turns]                            its groups grow above their minimum by turns
  *         [preempts]                         of its groups those of higher priority may end those of lower
  *         [kept.gpu=N] [counts]              of its groups those that keep their places, of all queues below it, have no more than that;
  *                                            it is counted of those in a queue that says one of the two
@@ -67,6 +68,7 @@ static inline void shares_queue(struct world *w, const char *name, const struct 
     x->parent = strcmp(name, "root") ? id(w, volcano_name(w, word_of(words, n, "in", "root"))) : 0;
     x->weight = number_of(words, n, "weight", 1);
     x->keeps = word_of(words, n, "keeps", NULL) != NULL;
+    x->by_turns = word_of(words, n, "turns", NULL) != NULL;
     x->deserved = amounts_named(w, words, n, "deserved", &x->deserved_n);
     x->guarantee = amounts_named(w, words, n, "guarantee", &x->guarantee_n);
     x->capability = amounts_named(w, words, n, "capability", &x->capability_n);

@@ -421,6 +421,51 @@ static void test_what_is_counted(void **state)
     assert_string_equal(counted(w, "part.x/memory=27", false), "all=1"); /* nothing is had for nothing */
 }
 
+/* Pods of each group that have a place: "x 3, y 3". */
+static const char *have(struct world *w, const char *names)
+{
+    const char *text = "";
+    for (const char *at = names; *at; at++) {
+        const struct gang *g = gang_find(w->s, id(w, arena_printf(w->records, "%c", *at)));
+        text = arena_printf(w->records, "%s%s%c %u", text, *text ? ", " : "", *at, g ? g->bound_n : 0);
+    }
+    return text;
+}
+
+/* Where groups grow by turns all of one priority start with their minimum, and then get a member each, those with fewest above it first. */
+static void test_groups_grow_by_turns(void **state)
+{
+    static const struct {
+        const char *queue, *groups, *have, *more; /* more: three GPUs more */
+    } cases[] = {
+        {"turns", "wants x queue=a x=6 min=2; wants y queue=a x=6 min=2;", "x 3, y 3", "x 5, y 4"},
+        {"", "wants x queue=a x=6 min=2; wants y queue=a x=6 min=2;", "x 6, y 0", "x 6, y 3"},
+        {"turns", "runs x queue=a x=4 min=1; wants y queue=a x=5 min=1;", "x 4, y 2", "x 4, y 5"},
+        {"turns", "wants x queue=a x=6 min=2 prio=1; wants y queue=a x=6 min=2;", "x 6, y 0", "x 6, y 3"},
+        {"turns", "wants x queue=a x=6 min=2; wants y queue=a x=3 min=3;", "x 3, y 3", "x 6, y 3"},
+        {"turns", "wants x queue=a x=6 min=2; wants y queue=a x=6 min=6;", "x 6, y 0", "x 6, y 0"},
+        {"turns", "wants x queue=a x=6 min=2 of=2 size=2; wants y queue=a x=6 min=2;", "x 4, y 2", "x 4, y 5"},
+        {"turns", "wants x queue=a x=3 min=1; wants y queue=a x=3 min=1; wants z queue=a x=6 min=4;", "x 1, y 1", "x 2, y 2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w = world_new(), *at = &w;
+        void *as_state = at;
+        objects(&as_state, arena_printf(w.records, "node n gpu=6; queue root; queue a %s;", cases[i].queue));
+        objects(&as_state, cases[i].groups);
+        for (int n = 0; n < 3; n++)
+            step(&w);
+        if (strcmp(have(&w, "xy"), cases[i].have) != 0)
+            fail_msg("case %zu: %s", i, have(&w, "xy"));
+        node(&w, "m", GPU "=3,cpu=1000000", "");
+        for (int n = 0; n < 3; n++)
+            step(&w);
+        if (strcmp(have(&w, "xy"), cases[i].more) != 0)
+            fail_msg("case %zu, with more: %s", i, have(&w, "xy"));
+        world_free(&w);
+    }
+}
+
 static void test_nodes_that_come_and_go(void **state)
 {
     struct world *w = *state;
@@ -702,6 +747,7 @@ int main(void)
         in_a_world(test_times_come),
         in_a_world(test_patience_ends),
         in_a_world(test_what_is_counted),
+        cmocka_unit_test(test_groups_grow_by_turns),
         in_a_world(test_nodes_that_come_and_go),
         in_a_world(test_a_queue_comes_and_goes),
         in_a_world(test_a_queue_keeps_what_it_has_no_longer),

@@ -51,6 +51,14 @@ static bool is_bound(const char *name)
     return *json_text(json_path(pod, "spec", "nodeName", NULL), "") != '\0';
 }
 
+static int bound_n(const char *group)
+{
+    int n = 0;
+    JSON_EACH (pod, json_get(get(PODS), "items"))
+        n += strcmp(object_annotation(pod, "pod-group-name"), group) == 0 && *json_text(json_path(pod, "spec", "nodeName", NULL), "");
+    return n;
+}
+
 static const char *told(const char *name)
 {
     return json_get_text(object_condition(get(arena_printf(w.a, PODS "/%s-0", name)), "PodScheduled"), "message", "");
@@ -157,6 +165,29 @@ static void parts_ask_for_no_device_besides(void **state)
     assert_int_equal(deserved("b", "gpu"), 3000);
 }
 
+/* Of two groups of one queue that may grow, both do. */
+static void groups_grow_by_turns(void **state)
+{
+    (void)state;
+    kai_queue("team", 0, 0, 1);
+    for (int i = 0; i < 2; i++)
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g%d\",\"namespace\":\"n\"},"
+                            "\"spec\":{\"minMember\":1,\"queue\":\"team\"}}", i));
+    for (int i = 0; i < 8; i++)
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"g%d-%d\",\"namespace\":\"n\",\"annotations\":{"
+                            "\"pod-group-name\":\"g%d\"}},\"spec\":{\"schedulerName\":\"kai-scheduler\",\"containers\":[{\"name\":\"main\","
+                            "\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}", i % 2, i / 2, i % 2));
+    scheduler_start();
+    assert_int_equal(bound_n("g0") + bound_n("g1"), 0);
+    kube_patch(w.user, KUBE_PATCH_MERGE, "/apis/scheduling.run.ai/v2/queues/team",
+               BYTES("{\"spec\":{\"resources\":{\"gpu\":{\"quota\":4,\"limit\":4}}}}"), NULL, NULL);
+    run(3000);
+    assert_int_equal(bound_n("g0"), 2);
+    assert_int_equal(bound_n("g1"), 2);
+}
+
 /* The one that begins anew counts what is asked before it decides anything: nobody is ended whom the one before would have let stand. */
 static void begins_with_what_is_asked(void **state)
 {
@@ -212,7 +243,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
     const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once),
                                        TEST(shares_follow_nodes), TEST(shares_follow_what_is_asked),
-                                       TEST(parts_ask_for_no_device_besides), TEST(begins_with_what_is_asked), TEST(counts_mig_instances),
+                                       TEST(parts_ask_for_no_device_besides), TEST(groups_grow_by_turns),
+                                       TEST(begins_with_what_is_asked), TEST(counts_mig_instances),
                                        TEST(leaves_the_status_to_kai)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void every_kind_comes_back(void **state)
     const struct resource_group groups[] = {{names, 2, names + 1, 2}};
     const struct queue_check checks[] = {{x, names, 3}, {y, NULL, 0}};
     const struct counting counts[] = {{x, y, 1000, 3, COUNTS_PART, true, z}, {y, z, 1, 1, COUNTS_EACH, false, 0}};
-    const struct queue_shares shares = {x, 4, true, amounts, amounts + 1, amounts + 2, 3, 2, 1, 60000, 90000, counts, 2};
+    const struct queue_shares shares = {x, 4, true, true, amounts, amounts + 1, amounts + 2, 3, 2, 1, 60000, 90000, counts, 2};
     comes_back(&w, (struct change){.type = CHANGE_QUEUE,
                                    .queue = {x,
                                              y,
