@@ -2,7 +2,7 @@
  *
  *   watch jobs, pods (label volcano.sh/job-name), podgroups, commands -> vcjob_reconcile(key):
  *     look    view of the job and its pods (vcjob_status.c), what happened (vcjob_trigger.c), next step (vcjob_state.c)
- *     persist a step first changes status; nothing else is done in that pass
+ *     persist a step first changes status; nothing else is done in that pass, but where it only says that the job runs
  *     act     then the standing orders of the phase: kill, or make PodGroup, plugin objects, pods
  *
  * RACE   the status patch carries the resourceVersion that was read: two controllers, or an old cache, cannot both take a step.
@@ -16,6 +16,7 @@
 
 #define GROUP "batch.volcano.sh"
 #define API_VERSION "batch.volcano.sh/v1alpha1"
+#define JOB_VERSION "volcano.sh/job-version"
 
 static char *job_path(struct work *w, const char *sub)
 {
@@ -153,7 +154,10 @@ static bool mentions(struct bytes object, const char *word)
 static void on_job(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct vcjobs *v = arg;
-    workqueue_add(v->queue, key);
+    if (event == KUBE_DELETED)
+        workqueue_add(v->queue, key);
+    else
+        workqueue_add_change(v->queue, key, kube_cache_version(v->cache));
     bool of_flow = mentions(object, "JobFlow") || mentions(object, "createdByJobTemplate"), of_cron = mentions(object, "\"CronJob\"");
     if (!of_flow && !of_cron)
         return;
@@ -165,20 +169,37 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
         cron_jobs_job(v->cron_jobs, key, job);
 }
 
+static bool is_let_in(const char *group_phase)
+{
+    return *group_phase && strcmp(group_phase, "Pending") != 0;
+}
+
+/* Of all that a pass looks at in a PodGroup, but its spec, of which its generation tells. Never 0. */
+static uint64_t group_looks(const struct json *group)
+{
+    const char *uid = object_meta(group, "uid"), *version = object_annotation(group, JOB_VERSION);
+    const char *phase = json_text(json_path(group, "status", "phase", NULL), "");
+    const int64_t rest[] = {object_generation_of(group), object_deleting(group), is_let_in(phase), strcmp(phase, "Unknown") == 0};
+    return hash_bytes(rest, sizeof rest, hash_bytes(uid, strlen(uid), hash_bytes(version, strlen(version), 0))) | 1;
+}
+
+/* WHY  a PodGroup that says Running after Inqueue, or how many pods run, is no news to its job. */
 static void on_group(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     enum { UID_PART = 37 }; /* "-" and a uid: vcjob_pod_group_name */
     struct vcjobs *v = arg;
     const char *slash = strchr(key, '/');
     size_t n = strlen(slash + 1);
-    (void)event;
-    (void)object;
     if (n <= UID_PART || slash[1 + n - UID_PART] != '-')
         return;
     arena_reset(v->scratch);
-    const char *ns = arena_text_n(v->scratch, key, (size_t)(slash - key)), *job = arena_text_n(v->scratch, slash + 1, n - UID_PART);
-    if (kube_cache_raw(v->cache, ns, job).n) /* not of a pod, a ReplicaSet or an operator's job */
-        workqueue_add(v->queue, arena_printf(v->scratch, "%s/%s", ns, job));
+    const char *job = arena_text_n(v->scratch, key, (size_t)(slash - key) + 1 + n - UID_PART);
+    const char *ns = arena_text_n(v->scratch, key, (size_t)(slash - key));
+    if (!kube_cache_raw(v->cache, ns, job + strlen(ns) + 1).n)
+        return; /* of a pod, a ReplicaSet or an operator's job */
+    const struct vcjob_memory *m = event == KUBE_MODIFIED ? vcjob_memory_of(v, job, false) : NULL;
+    if (!m || !m->group_looked || group_looks(object_parse_lean(v->scratch, object, NULL, false)) != m->group_looked)
+        workqueue_add(v->queue, job);
 }
 
 static void on_command(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -318,8 +339,7 @@ static bool make_group(struct vcjob_pass *x)
     }
     (void)map_remove(x->memory->made, bytes_of(x->group_name)); /* it was seen before */
     update_group(x);
-    const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
-    return *phase && strcmp(phase, "Pending") != 0;
+    return is_let_in(json_text(json_path(x->group, "status", "phase", NULL), ""));
 }
 
 static const struct vcjob_task *task_find(const struct vcjob_pass *x, const char *name)
@@ -487,8 +507,9 @@ static void pass_read(struct vcjob_pass *x)
     vcjob_plugins_parse(w->arena, x->job, x->tasks, x->tasks_n, &x->plugins);
     x->group_name = vcjob_pod_group_name(w->arena, x->job);
     x->group = kube_cache_get(v->groups, w->ns, x->group_name, w->arena);
+    x->memory->group_looked = x->group ? group_looks(x->group) : 0;
     int64_t group_version = 0;
-    if (x->group && bytes_int64(bytes_of(object_annotation(x->group, "volcano.sh/job-version")), &group_version))
+    if (x->group && bytes_int64(bytes_of(object_annotation(x->group, JOB_VERSION)), &group_version))
         x->group_old = group_version != x->version;
     vcjob_view_of(x->job, x->tasks, x->tasks_n, x->memory->pods, &x->view);
     if (vcjob_phase_final(x->view.phase))
@@ -519,23 +540,25 @@ static bool is_figure(const char *key)
     return false;
 }
 
-/* LIMIT  figures alone are written at the pace of figures: eight pods that start one after the other are not eight writes. */
-static void status_write(struct vcjob_pass *x, struct json *status)
+/* LIMIT  figures alone are written at the pace of figures: eight pods that start one after the other are not eight writes.
+ * False: nothing is written now. */
+static bool status_write(struct vcjob_pass *x, struct json *status)
 {
     struct work *w = x->work;
     struct json *diff = object_diff(w->arena, json_get(x->job, "status"), status);
     bool only_figures = true;
     if (!diff)
-        return;
+        return false;
     JSON_EACH (member, diff)
         only_figures = only_figures && is_figure(member->key);
     int64_t now_ms = loop_now_ms(x->vcjobs->jobs->loop), wait_ms = only_figures ? pace_wait_ms(x->vcjobs->pace, w->key, now_ms) : 0;
     if (wait_ms > 0) {
         work_again(w, wait_ms);
-        return;
+        return false;
     }
     pace_written(x->vcjobs->pace, w->key, now_ms);
     work_patch_status(w, job_path(w, "status"), x->job, diff);
+    return true;
 }
 
 /* SOURCE Volcano kills first and writes then: whoever sees a job restart or come to its end sees how many pods go for that. */
@@ -554,6 +577,20 @@ static struct vcjob_view view_after(const struct vcjob_pass *x, const struct vcj
         v.succeeded_n = v.failed_n = 0;
     }
     return v;
+}
+
+/* It waited and runs: the standing orders are the same in both phases, and can be carried out with the step. */
+static bool is_start(const struct vcjob_pass *x, enum vcjob_action action, const struct vcjob_step *step)
+{
+    return action == VCJOB_DO_SYNC && x->view.phase == VCJOB_PENDING && step->next == VCJOB_RUNNING;
+}
+
+/* No step follows from the phase that it comes to, as its pods are. */
+static bool is_settled(const struct vcjob_pass *x, const struct vcjob_step *step)
+{
+    struct vcjob_view then = x->view;
+    then.phase = step->next;
+    return vcjob_state_next(&then, VCJOB_DO_SYNC).next == then.phase;
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -577,14 +614,15 @@ static void reconcile(void *arg, struct work *w)
     struct vcjob_step step = vcjob_state_next(&x.view, action);
     struct vcjob_view shown = view_after(&x, &step, action);
     struct json *status = vcjob_status_next(w->arena, x.job, x.tasks, x.tasks_n, x.memory->pods, &shown, &step, message, x.now_ms);
-    bool stepped = step.next != x.view.phase || step.whole || step.retry;
+    bool stepped = step.next != x.view.phase || step.whole || step.retry, starts = is_start(&x, action, &step);
     if (stepped && action != VCJOB_DO_SYNC)
         job_event(v->jobs, x.job, API_VERSION, "Job", "Normal", "ExecuteAction", "Start to execute action %s: %s",
                   vcjob_action_name(action), message ? message : "");
-    if (!stepped)
+    if (!stepped || starts)
         act(&x);
     vcjob_resources_mark(&x, status);
-    status_write(&x, status);
+    if (status_write(&x, status) && !(starts && is_settled(&x, &step)))
+        work_again(w, 0); /* what follows from it; its own write is no news */
 }
 
 static void on_synced(void *arg)

@@ -124,6 +124,41 @@ static void what_does_not_come_back_is_answered_in_time(void **state)
     assert_string_equal(state_of(JOB("gone")), "Aborted 0 0 1");
 }
 
+static bool keeps_phases(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "PATCH") != 0 || !text_ends(x->request.path, "/jobs/short/status"))
+        return false;
+    http_reply_text(x, 503, "text/plain", "not now");
+    return true;
+}
+
+/* Once it can be written that it runs its pods have ended, and nothing that comes later tells of that. */
+static void a_job_whose_pods_have_ended_by_its_start_is_completed(void **state)
+{
+    (void)state;
+    w.takes = keeps_phases;
+    vcjob("short", "", task("w", 2, "1", 0, ""));
+    run(10000);
+    assert_string_equal(state_of(JOB("short")), " 0 0 0");
+    w.takes = NULL;
+    run(60000);
+    assert_string_equal(state_of(JOB("short")), "Completed 0 0 0");
+}
+
+/* What else there is to do is done in the pass that writes that it runs. */
+static void a_job_that_is_changed_before_its_start_follows(void **state)
+{
+    (void)state;
+    w.takes = keeps_phases;
+    vcjob("short", "\"minAvailable\":1,", task("w", 2, "1000", 0, ""));
+    run(10000);
+    patch(JOB("short"), arena_printf(w.a, "{\"spec\":{\"tasks\":[%s]}}", task("w", 3, "1000", 0, "")));
+    run(10);
+    w.takes = NULL;
+    run(60000);
+    assert_string_equal(state_of(JOB("short")), "Running 3 0 0");
+}
+
 static void an_update_is_answered_once(void **state)
 {
     (void)state;
@@ -336,6 +371,8 @@ int main(void)
                                        FLOW(a_phase_tells_the_pods_that_go),
                                        FLOW(an_eviction_waits_for_its_timeout),
                                        FLOW(what_does_not_come_back_is_answered_in_time),
+                                       FLOW(a_job_whose_pods_have_ended_by_its_start_is_completed),
+                                       FLOW(a_job_that_is_changed_before_its_start_follows),
                                        FLOW(an_update_is_answered_once),
                                        FLOW(a_group_follows_its_job),
                                        FLOW(a_group_is_not_written_twice_in_a_second),
