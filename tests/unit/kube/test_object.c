@@ -78,6 +78,7 @@ static void test_without_nul(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"", ""}, {"{\"a\":\"u0000\"}", NULL}, {"{\"a\":\"\\u0000\"}", "{\"a\":\"\\ufffd\"}"}, {"[\"\\\\u0000\"]", NULL},
+        {"[\"\\\\\\", NULL}, {"\\u000", NULL}, {"\\", NULL}, {"\\n\\u0000", "\\n\\ufffd"},
         {"[\"\\\\\\u0000\\u0000x\\\\u0000\",\"\\u0000\"]", "[\"\\\\\\ufffd\\ufffdx\\\\u0000\",\"\\ufffd\"]"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         _cleanup_buf_ struct buf room = {0};
