@@ -37,7 +37,7 @@ bool status_annotate(struct arena *a, struct json *patch, const struct json *obj
 /* Figures alone are written at the pace of figures. False: later; the work comes again. */
 static bool is_time(struct scheduler *s, struct work *w, const char *kind, bool only_figures)
 {
-    const char *key = arena_printf(w->arena, "%s/%s", kind, w->key);
+    const char *key = arena_joined(w->arena, kind, '/', w->key);
     int64_t now_ms = loop_now_ms(s->loop), wait_ms = only_figures ? pace_wait_ms(s->pace, key, now_ms) : 0;
     if (wait_ms > 0)
         work_again(w, wait_ms);
@@ -661,7 +661,7 @@ static void tell_volcano_queue(struct scheduler *s, const struct seen_gang *g)
     if (!g->queue_title || g->queue_kind != QUEUE_VOLCANO)
         return;
     arena_reset(s->report);
-    const char *key = arena_printf(s->report, "/%s", intern_name(s->names, g->queue_title));
+    const char *key = arena_joined(s->report, "", '/', intern_name(s->names, g->queue_title));
     workqueue_add_after(s->volcano_queue_work, key, QUEUE_LOOK_MS);
     kai_queue_source_used(s->kai_queues, intern_name(s->names, g->queue_title)); /* no-op where it is none of KAI's */
 }
