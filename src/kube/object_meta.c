@@ -137,6 +137,29 @@ struct bytes object_text_annotation(struct bytes object, const char *name)
     return value.n > 2 && *value.data == '"' ? (struct bytes){value.data + 1, value.n - 2} : (struct bytes){0};
 }
 
+/* Where managedFields that stand last in metadata begin, or where metadata ends; NULL: there is none. */
+static const char *head_end(struct bytes object)
+{
+    struct json_reader r;
+    struct bytes key;
+    const char *managed = NULL;
+    json_reader_init(&r, object);
+    if (!json_reader_member(&r, "metadata") || !json_reader_object(&r))
+        return NULL;
+    while (json_reader_key(&r, &key)) {
+        managed = bytes_is(key, "managedFields") ? key.data : NULL;
+        json_reader_skip(&r);
+    }
+    return r.failed ? NULL : managed ? managed : r.at;
+}
+
+struct bytes object_text_head(struct bytes object, const struct blob *body)
+{
+    bool is_known = body && body->has_parts && body->managed.to > body->managed.from;
+    const char *end = is_known ? object.data + body->managed.from : head_end(object);
+    return end ? (struct bytes){object.data, (size_t)(end - object.data)} : object;
+}
+
 /* The same, where who printed it has said where they stand. */
 static size_t cuts_of(struct bytes object, const struct blob *body, bool with_spec, struct json_cut cuts[2])
 {

@@ -123,7 +123,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct vcjob_pod *p = vcjob_pod_read(pod, now_ms);
     if (!p)
         return;
-    const char *key = arena_printf(v->scratch, "%s/%s", ns, object_label(pod, "volcano.sh/job-name"));
+    const char *key = arena_joined(v->scratch, ns, '/', object_label(pod, "volcano.sh/job-name"));
     int64_t wait_ms;
     if (pod_seen(vcjob_memory_of(v, key, true), p, &wait_ms))
         workqueue_add_after(v->queue, key, wait_ms);
@@ -158,7 +158,8 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
         workqueue_add(v->queue, key);
     else
         workqueue_add_change(v->queue, key, kube_cache_version(v->cache));
-    bool of_flow = mentions(object, "JobFlow") || mentions(object, "createdByJobTemplate"), of_cron = mentions(object, "\"CronJob\"");
+    struct bytes head = object_text_head(object, NULL);
+    bool of_flow = mentions(head, "JobFlow") || mentions(head, "createdByJobTemplate"), of_cron = mentions(head, "\"CronJob\"");
     if (!of_flow && !of_cron)
         return;
     arena_reset(v->scratch);
