@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "sched/groups/composites.h"
+#include "sched/groups/group_text.h"
 #include "sched/groups/kai_queue_source.h"
 #include "sched/groups/kai_told.h"
 #include "sched/scheduler.h"
@@ -313,6 +314,29 @@ void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char 
             workqueue_add_after(s->group_work, object, 50);
         arena_reset(s->report);
     }
+}
+
+void status_group_count(struct source *source, const char *key, const char *queue, const char *phase)
+{
+    struct scheduler *s = source->scheduler;
+    const char *left;
+    kube_cache_mark(source->cache, key, !*phase || strcmp(phase, "Pending") == 0 ? queue : ""); /* those that it has not let in */
+    if (!group_tally_put(s->tally, key, queue, phase, &left))
+        return;
+    status_volcano_queue_changed(s, left);
+    status_volcano_queue_changed(s, queue);
+}
+
+bool status_group_is_echo(struct source *source, const char *key, struct bytes object)
+{
+    struct scheduler *s = source->scheduler;
+    char phase[GROUP_PHASE_MAX];
+    uint64_t hash = group_text_hash(object, phase), *told = map_put(source->specs, bytes_of(key), NULL);
+    const char *queue = hash && *told == hash ? group_tally_queue(s->tally, key) : NULL;
+    *told = hash;
+    if (queue)
+        status_group_count(source, key, arena_text(s->scratch, queue), phase);
+    return queue != NULL;
 }
 
 /* ---- coscheduling ---- */
