@@ -111,6 +111,7 @@ struct seen_gang {
     name_id charged_queue;       /* a Workload: in which ClusterQueue its object said last that it has quota; 0 = never */
     uint64_t kept_out;           /* a Volcano PodGroup: hash of why its queue keeps it out, as its status was last made; 0 = it does not */
     int64_t passing_ms;          /* a Volcano PodGroup: since when its status waits for what follows at once; 0 = it does not */
+    bool is_inqueue;             /* a Volcano PodGroup: it said so when it was looked at last, or was about to */
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
     struct telling telling;
     int64_t joined_ms;           /* when its last member came */

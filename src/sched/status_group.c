@@ -178,30 +178,47 @@ struct volcano_pass {
     const char *was, *phase;
 };
 
+/* All its pods are bound, and about to run. */
+static bool is_starting(const struct seen_gang *g)
+{
+    int64_t up_n = (int64_t)g->running_n + g->succeeded_n + g->failed_n;
+    return g->bound_n == (int64_t)g->pods_n && up_n < g->bound_n && !g->failed_n;
+}
+
 /* Its pods are bound and about to run, or have ended and its job is about to take it away: one write less where that comes at once. Not of
  * one that says Pending: it was let in by then, and who looks when the pod runs is to read so. */
 static bool is_passing(const struct volcano_pass *x)
 {
-    const struct seen_gang *g = x->g;
-    int64_t up_n = (int64_t)g->running_n + g->succeeded_n + g->failed_n;
     if (strcmp(x->was, x->phase) == 0)
         return false;
     if (strcmp(x->phase, "Running") == 0)
-        return strcmp(x->was, "Inqueue") == 0 && g->bound_n == (int64_t)g->pods_n && up_n < g->bound_n && !g->failed_n;
+        return strcmp(x->was, "Inqueue") == 0 && is_starting(x->g);
     return strcmp(x->phase, "Completed") == 0 && strcmp(object_controller(x->group, "kind"), "Job") == 0 &&
            strcmp(object_controller(x->group, "apiVersion"), "batch.volcano.sh/v1alpha1") == 0;
+}
+
+static int64_t passing_left_ms(const struct scheduler *s, struct seen_gang *g, bool is_so)
+{
+    int64_t now_ms = loop_now_ms(s->loop);
+    if (!is_so)
+        g->passing_ms = 0;
+    else if (!g->passing_ms)
+        g->passing_ms = now_ms;
+    int64_t wait_ms = g->passing_ms ? g->passing_ms + PASSING_MS - now_ms : 0;
+    return wait_ms > 0 ? wait_ms : 0;
 }
 
 /* Milliseconds until that is told; 0: now. */
 static int64_t passing_wait_ms(const struct volcano_pass *x)
 {
-    int64_t now_ms = loop_now_ms(x->s->loop);
-    if (!is_passing(x))
-        x->g->passing_ms = 0;
-    else if (!x->g->passing_ms)
-        x->g->passing_ms = now_ms;
-    int64_t wait_ms = x->g->passing_ms ? x->g->passing_ms + PASSING_MS - now_ms : 0;
-    return wait_ms > 0 ? wait_ms : 0;
+    return passing_left_ms(x->s, x->g, is_passing(x));
+}
+
+/* The same of one that said Inqueue when it was looked at last. 0: it is to be looked at. */
+static int64_t starting_wait_ms(const struct scheduler *s, struct seen_gang *g)
+{
+    bool is_so = g->is_inqueue && !g->stop_why && g->bound_n >= (int64_t)g->fewest_n && is_starting(g);
+    return is_so ? passing_left_ms(s, g, true) : 0;
 }
 
 /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself is written, status and
@@ -240,9 +257,14 @@ void status_volcano_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
     struct arena *a = w->arena;
-    struct json *group = s->leading ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
-    struct seen_gang *g = group ? gang_of(s, w, GANG_VOLCANO) : NULL;
-    if (!g || object_deleting(group))
+    struct seen_gang *g = s->leading ? gang_of(s, w, GANG_VOLCANO) : NULL;
+    int64_t starting_ms = g ? starting_wait_ms(s, g) : 0;
+    if (starting_ms > 0) { /* a look before the parse */
+        work_again(w, starting_ms);
+        return;
+    }
+    struct json *group = g ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
+    if (!group || object_deleting(group))
         return;
     act_stop_group(s, w, g, group);
     const struct reason *kept_out = state_gang_kept_out(s->state, g->key, a);
@@ -255,6 +277,7 @@ void status_volcano_group(void *arg, struct work *w)
     const char *tree = NULL, *said = volcano_said(group);
     x.was = json_text(json_path(group, "status", "phase", NULL), "");
     x.phase = volcano_phase(group, g, kept_out || s->config.hold);
+    g->is_inqueue = strcmp(x.was, "Inqueue") == 0 || strcmp(x.phase, "Inqueue") == 0;
     if (strcmp(x.phase, "Pending") != 0)
         kept_out = NULL;
     int64_t passing_ms = passing_wait_ms(&x);
