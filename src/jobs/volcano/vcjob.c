@@ -228,6 +228,7 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
 struct making {
     struct vcjobs *vcjobs;
     const char *job, *name;
+    uint64_t group_hash; /* 0: a pod */
 };
 
 /* WHY  not where a watch was faster: whoever deletes it then would wait for us. */
@@ -235,6 +236,8 @@ static void on_made(void *arg)
 {
     const struct making *x = arg;
     struct vcjob_memory *m = vcjob_memory_of(x->vcjobs, x->job, false);
+    if (m && x->group_hash)
+        m->group_made = x->group_hash;
     if (m && !map_find_text(m->pods, x->name))
         *(int64_t *)map_put(m->made, bytes_of(x->name), NULL) = loop_wall_ms(x->vcjobs->jobs->loop);
 }
@@ -249,10 +252,10 @@ static bool is_made(struct vcjob_pass *x, const char *name)
     return true;
 }
 
-static void make(struct vcjob_pass *x, const char *path, const char *name, const struct json *object)
+static void make(struct vcjob_pass *x, const char *path, const char *name, const struct json *object, uint64_t group_hash)
 {
     struct making *making = arena_alloc(x->work->arena, sizeof *making);
-    *making = (struct making){x->vcjobs, x->work->key, name};
+    *making = (struct making){x->vcjobs, x->work->key, name, group_hash};
     work_then(x->work, on_made, making);
     work_create(x->work, path, object);
 }
@@ -292,11 +295,11 @@ static void group_drop(struct vcjob_pass *x)
                     object_meta(x->group, "uid"), "Background");
 }
 
-/* Of all that the PodGroup's spec follows from, and of the PodGroup that is there. Never 0. */
-static uint64_t group_hash(const struct vcjob_pass *x)
+/* Of all that the PodGroup's spec follows from. Never 0. */
+static uint64_t source_hash(const struct vcjob_pass *x)
 {
-    const int64_t numbers[] = {x->version, object_generation_of(x->job), object_generation_of(x->group)};
-    const char *uid = object_meta(x->group, "uid");
+    const char *uid = object_meta(x->job, "uid");
+    const int64_t numbers[] = {x->version, object_generation_of(x->job)};
     uint64_t hash = hash_bytes(numbers, sizeof numbers, hash_bytes(uid, strlen(uid), 0));
     for (uint32_t i = 0; i < x->tasks_n; i++)
         hash = hash_bytes(&x->tasks[i].priority, sizeof x->tasks[i].priority, hash);
@@ -307,7 +310,13 @@ static uint64_t group_hash(const struct vcjob_pass *x)
 static void update_group(struct vcjob_pass *x)
 {
     struct work *w = x->work;
-    uint64_t hash = group_hash(x);
+    int64_t generation = object_generation_of(x->group);
+    const char *uid = object_meta(x->group, "uid");
+    uint64_t source = source_hash(x), hash = hash_bytes(&generation, sizeof generation, hash_bytes(uid, strlen(uid), source)) | 1;
+    bool as_made = generation == 1 && x->memory->group_made == source; /* by us, and nobody has changed it since */
+    x->memory->group_made = 0;
+    if (as_made)
+        x->memory->group_seen = hash;
     if (x->memory->group_seen == hash)
         return;
     struct json *wanted = vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version);
@@ -335,7 +344,7 @@ static bool make_group(struct vcjob_pass *x)
     if (!x->group) {
         if (!is_made(x, x->group_name))
             make(x, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), x->group_name,
-                 vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version));
+                 vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version), source_hash(x));
         return false;
     }
     (void)map_remove(x->memory->made, bytes_of(x->group_name)); /* it was seen before */
@@ -421,7 +430,7 @@ static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
             note_missing(x, name);
         struct json *pod = vcjob_pod(w->arena, x->job, task, i, x->version, x->view.retry_count);
         vcjob_plugin_pod(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, i, pod);
-        make(x, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), name, pod);
+        make(x, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), name, pod, 0);
     }
 }
 

@@ -201,6 +201,23 @@ static void a_group_follows_its_job(void **state)
     assert_int_equal(members_of_group(group), 2);
 }
 
+/* What it was made from is no longer what the job says, or it is not as it was made, before it is looked at. */
+static void a_group_that_is_new_follows_its_job(void **state)
+{
+    (void)state;
+    for (int ms = 0; ms < 60; ms += 3) {
+        const char *name = arena_printf(w.a, "e%d", ms), *job = arena_printf(w.a, JOB("%s"), name);
+        vcjob(name, "", task("w", 3, "1000", 0, ""));
+        run(ms);
+        const char *group = arena_printf(w.a, "/apis/scheduling.volcano.sh/v1beta1/namespaces/n/podgroups/%s-%s", name, uid(job));
+        patch(ms % 2 ? job : group, ms % 2 ? "{\"spec\":{\"minAvailable\":2}}" : "{\"spec\":{\"minMember\":7}}");
+        run(3000);
+        assert_int_equal(members_of_group(group), ms % 2 ? 2 : 3);
+        evict(job);
+        run(1000);
+    }
+}
+
 static char group_phases[200];
 
 static bool counts_groups(struct http_exchange *x)
@@ -375,6 +392,7 @@ int main(void)
                                        FLOW(a_job_that_is_changed_before_its_start_follows),
                                        FLOW(an_update_is_answered_once),
                                        FLOW(a_group_follows_its_job),
+                                       FLOW(a_group_that_is_new_follows_its_job),
                                        FLOW(a_group_is_not_written_twice_in_a_second),
                                        FLOW(a_group_of_a_lone_pod_is_not_pending_while_it_runs),
                                        FLOW(pods_are_asked_for_once),
