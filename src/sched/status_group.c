@@ -14,6 +14,7 @@
 #include "sched/groups/kai_told.h"
 #include "sched/scheduler.h"
 
+#define VOLCANO_VERSION "scheduling.volcano.sh/v1beta1"
 enum {
     QUEUE_LOOK_MS = 300,
     PASSING_MS = 1000, /* SOURCE Volcano writes its PodGroups once in a session, which is a second */
@@ -300,9 +301,10 @@ void status_volcano_group(void *arg, struct work *w)
         work_again(w, wait_ms);
     volcano_send(&x, tells, why, tree);
     if (strcmp(x.was, "Inqueue") == 0 && strcmp(x.phase, "Running") == 0)
-        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
+        kube_event_done(s->events, &(struct kube_object_ref){VOLCANO_VERSION, "PodGroup", w->ns, w->name, object_meta(group, "uid")},
+                        "Scheduled", "pod group is ready");
     else if (is_news && !kept_out && (int64_t)g->pods_n > g->bound_n)
-        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable", why);
+        group_event(s, w, group, VOLCANO_VERSION, "Warning", "Unschedulable", why);
 }
 
 /* What a queue has to say to those that wait to be let in: nothing new as long as this is the same. */
