@@ -100,11 +100,18 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
+/* WHY the last one is kept: most are now, twenty times for one object that is made and told of. */
 char *time_format(char text[TIME_TEXT_MAX], int64_t wall_ms)
 {
-    format_seconds(text, floor_div(wall_ms, 1000));
-    memcpy(text + 19, "Z", 2);
-    return text;
+    static _Thread_local char last[TIME_TEXT_MAX];
+    static _Thread_local int64_t last_s;
+    int64_t wall_s = floor_div(wall_ms, 1000);
+    if (!*last || wall_s != last_s) {
+        format_seconds(last, wall_s);
+        memcpy(last + 19, "Z", 2);
+        last_s = wall_s;
+    }
+    return memcpy(text, last, 21);
 }
 
 char *time_format_micro(char text[TIME_TEXT_MAX], int64_t wall_us)

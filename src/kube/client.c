@@ -14,7 +14,7 @@
 #include "kube/object_meta.h"
 #include "wire/json_reader.h"
 
-enum { TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000, TIMEOUT_MS = 60 * 1000, REFUSAL_BYTES = 64 << 10 };
+enum { TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000, TIMEOUT_MS = 60 * 1000, REFUSAL_BYTES = 64 << 10, PATH_ROOM = 200 };
 
 struct call {
     struct lane_item in_lane; /* first; in the list of refused ones too */
@@ -528,6 +528,7 @@ char *kube_path(struct arena *a, const char *group, const char *version, const c
                 const char *name, const char *sub)
 {
     _cleanup_buf_ struct buf out = {0};
+    (void)buf_reserve(&out, PATH_ROOM); /* most fit, and it does not grow step by step */
     buf_text(&out, group && *group ? "/apis" : "/api");
     path_add(&out, group);
     path_add(&out, version);

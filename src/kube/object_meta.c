@@ -137,6 +137,29 @@ struct bytes object_text_annotation(struct bytes object, const char *name)
     return value.n > 2 && *value.data == '"' ? (struct bytes){value.data + 1, value.n - 2} : (struct bytes){0};
 }
 
+/* Where managedFields that stand last in metadata begin, or where metadata ends; NULL: there is none. */
+static const char *head_end(struct bytes object)
+{
+    struct json_reader r;
+    struct bytes key;
+    const char *managed = NULL;
+    json_reader_init(&r, object);
+    if (!json_reader_member(&r, "metadata") || !json_reader_object(&r))
+        return NULL;
+    while (json_reader_key(&r, &key)) {
+        managed = bytes_is(key, "managedFields") ? key.data : NULL;
+        json_reader_skip(&r);
+    }
+    return r.failed ? NULL : managed ? managed : r.at;
+}
+
+struct bytes object_text_head(struct bytes object, const struct blob *body)
+{
+    bool is_known = body && body->has_parts && body->managed.to > body->managed.from;
+    const char *end = is_known ? object.data + body->managed.from : head_end(object);
+    return end ? (struct bytes){object.data, (size_t)(end - object.data)} : object;
+}
+
 /* The same, where who printed it has said where they stand. */
 static size_t cuts_of(struct bytes object, const struct blob *body, bool with_spec, struct json_cut cuts[2])
 {
@@ -167,11 +190,21 @@ struct json *object_parse_lean(struct arena *a, struct bytes object, const struc
     return json_parse_without(a, object, cuts, n);
 }
 
+static const char nul[] = "\\u0000";
+enum { NUL_N = sizeof nul - 1 };
+
+/* From `at` on. WHY not memmem: most texts have few backslashes or none. */
+static const char *nul_find(struct bytes text, size_t at)
+{
+    const char *end = text.data + text.n, *p = at < text.n ? memchr(text.data + at, '\\', text.n - at) : NULL;
+    while (p && end - p >= NUL_N && memcmp(p, nul, NUL_N) != 0)
+        p = memchr(p + 1, '\\', (size_t)(end - p - 1));
+    return p && end - p >= NUL_N ? p : NULL;
+}
+
 struct bytes object_text_without_nul(struct bytes text, struct buf *room)
 {
-    static const char nul[] = "\\u0000";
-    enum { NUL_N = sizeof nul - 1 };
-    const char *found = text.n ? memmem(text.data, text.n, nul, NUL_N) : NULL;
+    const char *found = nul_find(text, 0);
     if (!found)
         return text;
     size_t at = (size_t)(found - text.data);
@@ -184,7 +217,7 @@ struct bytes object_text_without_nul(struct bytes text, struct buf *room)
         if (slashes_n % 2 == 0)
             memcpy(room->data + at + 2, "fffd", 4);
         at += NUL_N;
-        found = memmem(room->data + at, room->n - at, nul, NUL_N);
+        found = nul_find(buf_view(room), at);
         at = found ? (size_t)(found - room->data) : at;
     }
     return buf_view(room);

@@ -14,6 +14,9 @@ void object_meta_key(const struct object_meta *m, struct buf *out);
 /* Copy the object without metadata.managedFields. body, here and below: that has this text, and may say where its parts stand; NULL: none
  * (kube_watch_body). */
 struct blob *object_without_managed_fields(struct bytes object, const struct blob *body);
+/* The text as far as metadata goes, without managedFields where these stand last in it, as servers print them: for a look for a word of
+ * labels, annotations or owners before a parse. Without metadata it is all of the text. */
+struct bytes object_text_head(struct bytes object, const struct blob *body);
 /* metadata.annotations[name] as it stands in the text, without its quotes; {NULL, 0}: there is none. */
 struct bytes object_text_annotation(struct bytes object, const char *name);
 /* Its tree without managedFields, which nobody inside reads, and without spec unless that is wanted: of what happens to a pod, its spec is

@@ -235,10 +235,11 @@ static bool uid_differs(const struct kube_watch *w, const struct known *k)
     return w->meta.uid.n && k->uid[0] && strncmp(k->uid, w->meta.uid.data, UID_MAX - 1) != 0;
 }
 
-static bool has_room(struct kube_watch *w, struct bytes key)
+/* For one that is not known. */
+static bool has_room(struct kube_watch *w)
 {
     uint32_t max = w->config.objects_max;
-    if (!max || map_count(w->known) < max || map_find(w->known, key))
+    if (!max || map_count(w->known) < max)
         return true;
     w->left_out = true;
     if (!w->was_full && w->config.on_full)
@@ -247,17 +248,14 @@ static bool has_room(struct kube_watch *w, struct bytes key)
     return false;
 }
 
-/* The object in meta exists. */
-static void object_present(struct kube_watch *w, struct bytes object)
+/* The object in meta and key exists; k: as it is known, NULL: it is not. */
+static void object_present(struct kube_watch *w, struct bytes object, struct known *k)
 {
     uint64_t rv_hash = hash_bytes(w->meta.rv.data, w->meta.rv.n, w->path_at);
-    bool is_new;
-    object_meta_key(&w->meta, &w->key);
-    if (!has_room(w, buf_view(&w->key)))
-        return;
-    struct known *k = map_put(w->known, buf_view(&w->key), &is_new);
-    if (is_new) {
-        known_set(w, k, rv_hash);
+    if (!k) {
+        if (!has_room(w))
+            return;
+        known_set(w, map_put(w->known, buf_view(&w->key), NULL), rv_hash);
         tell(w, KUBE_ADDED, object);
     } else if (uid_differs(w, k)) { /* deleted and made again while we did not look */
         struct known old = *k;
@@ -274,7 +272,6 @@ static void object_present(struct kube_watch *w, struct bytes object)
 
 static void object_absent(struct kube_watch *w, struct bytes object)
 {
-    object_meta_key(&w->meta, &w->key);
     if (map_remove(w->known, buf_view(&w->key)))
         tell(w, KUBE_DELETED, object);
 }
@@ -306,7 +303,8 @@ static int list_item(void *arg, struct bytes object)
         w->failed = true;
         return -E_PROTO;
     }
-    object_present(w, object);
+    object_meta_key(&w->meta, &w->key);
+    object_present(w, object, map_find(w->known, buf_view(&w->key)));
     return 0;
 }
 
@@ -345,13 +343,22 @@ static int64_t status_code_read(struct bytes object)
     return code;
 }
 
-/* meta of an event's object, without the uid of one that is known. WHY  a server in this process says the rest, and tells of each deletion:
- * nothing takes the place of another object unseen. */
-static bool meta_of_event(struct kube_watch *w, const struct http_event *event)
+static bool meta_read(struct kube_watch *w, struct bytes object, struct known **ret_known)
+{
+    if (!object_meta_read(object, &w->meta))
+        return false;
+    object_meta_key(&w->meta, &w->key);
+    *ret_known = map_find(w->known, buf_view(&w->key));
+    return true;
+}
+
+/* meta and key of an event's object, without the uid of one that is known. WHY  a server in this process says the rest, and tells of each
+ * deletion: nothing takes the place of another object unseen. */
+static bool meta_of_event(struct kube_watch *w, const struct http_event *event, struct known **ret_known)
 {
     struct object_meta *m = &w->meta;
     if (!event->name)
-        return object_meta_read(event->object, m);
+        return meta_read(w, event->object, ret_known);
     buf_clear(&m->ns);
     buf_clear(&m->name);
     buf_clear(&m->uid);
@@ -360,19 +367,21 @@ static bool meta_of_event(struct kube_watch *w, const struct http_event *event)
     buf_text(&m->name, event->name);
     buf_int64(&m->rv, (int64_t)event->rv);
     object_meta_key(m, &w->key);
-    return map_find(w->known, buf_view(&w->key)) || object_meta_read(event->object, m);
+    *ret_known = map_find(w->known, buf_view(&w->key));
+    return *ret_known || meta_read(w, event->object, ret_known);
 }
 
 /* One event of the watch. Returns 0, or -E_* when the stream is to be closed. */
 static int event_take(struct kube_watch *w, struct bytes type, const struct http_event *event)
 {
     struct bytes object = event->object;
+    struct known *known = NULL;
     if (bytes_is(type, "ERROR")) {
         w->is_gone = status_code_read(object) == 410;
         w->failed = !w->is_gone;
         return -E_GONE;
     }
-    if (!meta_of_event(w, event)) {
+    if (!meta_of_event(w, event, &known)) {
         w->failed = true;
         return -E_PROTO;
     }
@@ -384,7 +393,7 @@ static int event_take(struct kube_watch *w, struct bytes type, const struct http
     if (bytes_is(type, "DELETED"))
         object_absent(w, object);
     else if (bytes_is(type, "ADDED") || bytes_is(type, "MODIFIED"))
-        object_present(w, object);
+        object_present(w, object, known);
     if (w->event_rv.n && !w->is_dead) { /* bookmarks as well */
         buf_clear(&w->rv);
         buf_bytes(&w->rv, buf_view(&w->event_rv));

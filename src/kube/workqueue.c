@@ -16,7 +16,8 @@ enum {
     AFTER_FAILURE_MS = 1000,
     READ_BACK_MS = 30,
     NO_ROOM_MS = 10,
-    HALTED_MS = 200
+    HALTED_MS = 200,
+    BODY_ROOM = 1000
 };
 
 struct workqueue {
@@ -388,6 +389,7 @@ static void work_send(struct work *w, const char *method, const char *content_ty
     if (write->next)
         write->next->previous = write;
     w->queue->writes = write;
+    (void)buf_reserve(&out, BODY_ROOM); /* most fit, and it does not grow step by step */
     json_write(&out, body);
     kube_send(w->client, &(struct kube_call){.lane = w->queue->lane,
                                              .method = method,

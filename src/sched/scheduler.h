@@ -111,6 +111,7 @@ struct seen_gang {
     name_id charged_queue;       /* a Workload: in which ClusterQueue its object said last that it has quota; 0 = never */
     uint64_t kept_out;           /* a Volcano PodGroup: hash of why its queue keeps it out, as its status was last made; 0 = it does not */
     int64_t passing_ms;          /* a Volcano PodGroup: since when its status waits for what follows at once; 0 = it does not */
+    bool is_inqueue;             /* a Volcano PodGroup: it said so when it was looked at last, or was about to */
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
     struct telling telling;
     int64_t joined_ms;           /* when its last member came */
@@ -172,7 +173,7 @@ struct source {
     struct scheduler *scheduler;
     enum source_id id;
     struct kube_cache *cache;
-    struct map *specs; /* key -> uint64_t: hash of uid and generation that the core last got */
+    struct map *specs; /* key -> uint64_t: hash of uid and generation (queues), of its text (PodGroups) that the core last got */
     struct map *held;  /* keys of queues with a stopPolicy */
     struct map *demands; /* keys of queues with admission checks -> uint64_t: hash of these */
 };
@@ -359,6 +360,10 @@ void status_queue_ready(struct scheduler *s, struct arena *a, const struct json 
                         const char **ret_reason, const char **ret_message);
 void status_volcano_queue(void *arg, struct work *w);
 void status_volcano_group(void *arg, struct work *w);
+/* A PodGroup of Volcano's is of this queue and in this phase. */
+void status_group_count(struct source *source, const char *key, const char *queue, const char *phase);
+/* It is as the core got it last, but for its status, and is counted. To be asked once for each event of it. */
+bool status_group_is_echo(struct source *source, const char *key, struct bytes object);
 void status_coscheduling_group(void *arg, struct work *w);
 void status_native_group(void *arg, struct work *w);
 void status_composite_group(void *arg, struct work *w);

@@ -3,6 +3,7 @@
  * WHY    core answers "where", reports also need "who": the members of a gang, their uids, what each object was last told.
  */
 #include <stdio.h>
+#include "kube/object_meta.h"
 #include "sched/binding/queue_gates.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
@@ -242,10 +243,10 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
 }
 
 /* When it says that it has saved (stop.c): hardly any does, and only its text has that. */
-static void note_saved(struct scheduler *s, const struct pod_record *r, struct bytes object)
+static void note_saved(struct scheduler *s, const struct pod_record *r, struct bytes object, struct bytes head)
 {
     struct seen_pod *p = seen_pod(s, r->key);
-    bool says = memmem(object.data, object.n, DECODE_CHECKPOINT_ANNOTATION, strlen(DECODE_CHECKPOINT_ANNOTATION)) != NULL;
+    bool says = memmem(head.data, head.n, DECODE_CHECKPOINT_ANNOTATION, strlen(DECODE_CHECKPOINT_ANNOTATION)) != NULL;
     if (!p || (!says && !p->saved_ms))
         return;
     _cleanup_arena_ struct arena *a = arena_new();
@@ -268,11 +269,12 @@ name_id seen_volcano_queue_of(void *scheduler, name_id pod)
 
 void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct bytes object)
 {
+    struct bytes head = object_text_head(object, kube_watch_body(s->pods_watch, object));
     gated_pods_seen(s->gated, p, object);
     queue_gates_seen(s->queue_gates, p, object);
     stray_pods_seen(s->strays, p, object);
-    kept_pods_seen(s->kept, p, object);
-    note_saved(s, p, object);
+    kept_pods_seen(s->kept, p, object, head);
+    note_saved(s, p, object, head);
     composites_pod_seen(s->composites, p, object);
 }
 

@@ -403,7 +403,6 @@ static bool is_status_only(struct source *source, const char *key, const struct 
 /* Objects are found by what their queue's status, or that of those below it, is made of. */
 static void mark(struct source *source, const char *key, const struct json *o)
 {
-    struct scheduler *s = source->scheduler;
     const struct json *spec = json_get(o, "spec");
     if (source->id == SOURCE_LOCAL_QUEUES)
         kube_cache_mark(source->cache, key, json_get_text(spec, "clusterQueue", ""));
@@ -411,13 +410,8 @@ static void mark(struct source *source, const char *key, const struct json *o)
         kube_cache_mark(source->cache, key, json_get_text(spec, "parent", ""));
     if (source->id != SOURCE_VOLCANO_GROUPS)
         return;
-    const char *queue = json_get_text(spec, "queue", ""), *phase = json_text(json_path(o, "status", "phase", NULL), ""), *left;
-    queue = *queue ? queue : "default";
-    kube_cache_mark(source->cache, key, !*phase || strcmp(phase, "Pending") == 0 ? queue : ""); /* those that it has not let in */
-    if (!group_tally_put(s->tally, key, queue, phase, &left))
-        return;
-    status_volcano_queue_changed(s, left);
-    status_volcano_queue_changed(s, queue);
+    const char *queue = json_get_text(spec, "queue", "");
+    status_group_count(source, key, *queue ? queue : "default", json_text(json_path(o, "status", "phase", NULL), ""));
 }
 
 /* Queues whose status says something of this one, or of all, and has to say it anew. */
@@ -635,7 +629,8 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
         composites_gone(s->composites, key, object);
     if (event == KUBE_DELETED)
         kind_gone(source, key);
-    bool news = event == KUBE_DELETED || kind_changed(source, key, object);
+    bool is_echo = event != KUBE_DELETED && source->id == SOURCE_VOLCANO_GROUPS && status_group_is_echo(source, key, object);
+    bool news = event == KUBE_DELETED || (!is_echo && kind_changed(source, key, object));
     if (source->id == SOURCE_FLAVORS && event != KUBE_DELETED)
         held_nodes_look(s->held);
     if (source->id == SOURCE_VOLCANO_QUEUES && event != KUBE_MODIFIED)

@@ -9,10 +9,12 @@
  */
 #include "base/clock.h"
 #include "sched/groups/composites.h"
+#include "sched/groups/group_text.h"
 #include "sched/groups/kai_queue_source.h"
 #include "sched/groups/kai_told.h"
 #include "sched/scheduler.h"
 
+#define VOLCANO_VERSION "scheduling.volcano.sh/v1beta1"
 enum {
     QUEUE_LOOK_MS = 300,
     PASSING_MS = 1000, /* SOURCE Volcano writes its PodGroups once in a session, which is a second */
@@ -37,7 +39,7 @@ bool status_annotate(struct arena *a, struct json *patch, const struct json *obj
 /* Figures alone are written at the pace of figures. False: later; the work comes again. */
 static bool is_time(struct scheduler *s, struct work *w, const char *kind, bool only_figures)
 {
-    const char *key = arena_printf(w->arena, "%s/%s", kind, w->key);
+    const char *key = arena_joined(w->arena, kind, '/', w->key);
     int64_t now_ms = loop_now_ms(s->loop), wait_ms = only_figures ? pace_wait_ms(s->pace, key, now_ms) : 0;
     if (wait_ms > 0)
         work_again(w, wait_ms);
@@ -177,30 +179,47 @@ struct volcano_pass {
     const char *was, *phase;
 };
 
+/* All its pods are bound, and about to run. */
+static bool is_starting(const struct seen_gang *g)
+{
+    int64_t up_n = (int64_t)g->running_n + g->succeeded_n + g->failed_n;
+    return g->bound_n == (int64_t)g->pods_n && up_n < g->bound_n && !g->failed_n;
+}
+
 /* Its pods are bound and about to run, or have ended and its job is about to take it away: one write less where that comes at once. Not of
  * one that says Pending: it was let in by then, and who looks when the pod runs is to read so. */
 static bool is_passing(const struct volcano_pass *x)
 {
-    const struct seen_gang *g = x->g;
-    int64_t up_n = (int64_t)g->running_n + g->succeeded_n + g->failed_n;
     if (strcmp(x->was, x->phase) == 0)
         return false;
     if (strcmp(x->phase, "Running") == 0)
-        return strcmp(x->was, "Inqueue") == 0 && g->bound_n == (int64_t)g->pods_n && up_n < g->bound_n && !g->failed_n;
+        return strcmp(x->was, "Inqueue") == 0 && is_starting(x->g);
     return strcmp(x->phase, "Completed") == 0 && strcmp(object_controller(x->group, "kind"), "Job") == 0 &&
            strcmp(object_controller(x->group, "apiVersion"), "batch.volcano.sh/v1alpha1") == 0;
+}
+
+static int64_t passing_left_ms(const struct scheduler *s, struct seen_gang *g, bool is_so)
+{
+    int64_t now_ms = loop_now_ms(s->loop);
+    if (!is_so)
+        g->passing_ms = 0;
+    else if (!g->passing_ms)
+        g->passing_ms = now_ms;
+    int64_t wait_ms = g->passing_ms ? g->passing_ms + PASSING_MS - now_ms : 0;
+    return wait_ms > 0 ? wait_ms : 0;
 }
 
 /* Milliseconds until that is told; 0: now. */
 static int64_t passing_wait_ms(const struct volcano_pass *x)
 {
-    int64_t now_ms = loop_now_ms(x->s->loop);
-    if (!is_passing(x))
-        x->g->passing_ms = 0;
-    else if (!x->g->passing_ms)
-        x->g->passing_ms = now_ms;
-    int64_t wait_ms = x->g->passing_ms ? x->g->passing_ms + PASSING_MS - now_ms : 0;
-    return wait_ms > 0 ? wait_ms : 0;
+    return passing_left_ms(x->s, x->g, is_passing(x));
+}
+
+/* The same of one that said Inqueue when it was looked at last. 0: it is to be looked at. */
+static int64_t starting_wait_ms(const struct scheduler *s, struct seen_gang *g)
+{
+    bool is_so = g->is_inqueue && !g->stop_why && g->bound_n >= (int64_t)g->fewest_n && is_starting(g);
+    return is_so ? passing_left_ms(s, g, true) : 0;
 }
 
 /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself is written, status and
@@ -239,9 +258,14 @@ void status_volcano_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
     struct arena *a = w->arena;
-    struct json *group = s->leading ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
-    struct seen_gang *g = group ? gang_of(s, w, GANG_VOLCANO) : NULL;
-    if (!g || object_deleting(group))
+    struct seen_gang *g = s->leading ? gang_of(s, w, GANG_VOLCANO) : NULL;
+    int64_t starting_ms = g ? starting_wait_ms(s, g) : 0;
+    if (starting_ms > 0) { /* a look before the parse */
+        work_again(w, starting_ms);
+        return;
+    }
+    struct json *group = g ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
+    if (!group || object_deleting(group))
         return;
     act_stop_group(s, w, g, group);
     const struct reason *kept_out = state_gang_kept_out(s->state, g->key, a);
@@ -254,6 +278,7 @@ void status_volcano_group(void *arg, struct work *w)
     const char *tree = NULL, *said = volcano_said(group);
     x.was = json_text(json_path(group, "status", "phase", NULL), "");
     x.phase = volcano_phase(group, g, kept_out || s->config.hold);
+    g->is_inqueue = strcmp(x.was, "Inqueue") == 0 || strcmp(x.phase, "Inqueue") == 0;
     if (strcmp(x.phase, "Pending") != 0)
         kept_out = NULL;
     int64_t passing_ms = passing_wait_ms(&x);
@@ -276,9 +301,10 @@ void status_volcano_group(void *arg, struct work *w)
         work_again(w, wait_ms);
     volcano_send(&x, tells, why, tree);
     if (strcmp(x.was, "Inqueue") == 0 && strcmp(x.phase, "Running") == 0)
-        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
+        kube_event_done(s->events, &(struct kube_object_ref){VOLCANO_VERSION, "PodGroup", w->ns, w->name, object_meta(group, "uid")},
+                        "Scheduled", "pod group is ready");
     else if (is_news && !kept_out && (int64_t)g->pods_n > g->bound_n)
-        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable", why);
+        group_event(s, w, group, VOLCANO_VERSION, "Warning", "Unschedulable", why);
 }
 
 /* What a queue has to say to those that wait to be let in: nothing new as long as this is the same. */
@@ -313,6 +339,29 @@ void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char 
             workqueue_add_after(s->group_work, object, 50);
         arena_reset(s->report);
     }
+}
+
+void status_group_count(struct source *source, const char *key, const char *queue, const char *phase)
+{
+    struct scheduler *s = source->scheduler;
+    const char *left;
+    kube_cache_mark(source->cache, key, !*phase || strcmp(phase, "Pending") == 0 ? queue : ""); /* those that it has not let in */
+    if (!group_tally_put(s->tally, key, queue, phase, &left))
+        return;
+    status_volcano_queue_changed(s, left);
+    status_volcano_queue_changed(s, queue);
+}
+
+bool status_group_is_echo(struct source *source, const char *key, struct bytes object)
+{
+    struct scheduler *s = source->scheduler;
+    char phase[GROUP_PHASE_MAX];
+    uint64_t hash = group_text_hash(object, phase), *told = map_put(source->specs, bytes_of(key), NULL);
+    const char *queue = hash && *told == hash ? group_tally_queue(s->tally, key) : NULL;
+    *told = hash;
+    if (queue)
+        status_group_count(source, key, arena_text(s->scratch, queue), phase);
+    return queue != NULL;
 }
 
 /* ---- coscheduling ---- */
@@ -627,7 +676,7 @@ static void tell_volcano_queue(struct scheduler *s, const struct seen_gang *g)
     if (!g->queue_title || g->queue_kind != QUEUE_VOLCANO)
         return;
     arena_reset(s->report);
-    const char *key = arena_printf(s->report, "/%s", intern_name(s->names, g->queue_title));
+    const char *key = arena_joined(s->report, "", '/', intern_name(s->names, g->queue_title));
     workqueue_add_after(s->volcano_queue_work, key, QUEUE_LOOK_MS);
     kai_queue_source_used(s->kai_queues, intern_name(s->names, g->queue_title)); /* no-op where it is none of KAI's */
 }

@@ -245,7 +245,7 @@ struct json_extent json_extent(const struct json *v)
 {
     struct json_extent all = {1, 0};
     JSON_EACH (child, v) {
-        struct json_extent x = json_extent(child);
+        struct json_extent x = child->type < JSON_ARRAY ? (struct json_extent){1, 0} : json_extent(child);
         all.nodes += x.nodes;
         all.depth = x.depth > all.depth ? x.depth : all.depth;
     }

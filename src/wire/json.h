@@ -28,6 +28,7 @@ struct json {
     uint32_t key_n;
     uint32_t n;           /* children, or bytes of text */
     uint8_t type;         /* enum json_type */
+    uint16_t hint;        /* of a member: where its key stands in a table of keys that was searched for it last; 0 = in none, or first */
 };
 
 /* What a parse saw that strict callers want to refuse. paths are "spec.template" style, in the parse arena. */

@@ -24,9 +24,7 @@ const struct schema *field_member_type(const struct schema *s, const struct json
         return NULL;
     if (s->form == SCHEMA_MAP)
         return s->item;
-    if (s->form != SCHEMA_OBJECT)
-        return NULL;
-    const struct schema_field *f = schema_field_find(s, (struct bytes){member->key, member->key_n});
+    const struct schema_field *f = schema_field_of(s, member);
     return f ? f->type : NULL;
 }
 

@@ -169,6 +169,8 @@ static void ephemeral_half(struct object_write *w)
 static void metadata_settle(struct object_write *w, struct json *metadata, const struct json *old_metadata)
 {
     struct arena *a = w->arena;
+    if (json_equal(metadata, old_metadata))
+        return; /* as most patches of a status or a spec leave it */
     finalizers_check(w, metadata, old_metadata);
     static const char *const kept[] = {"uid", "creationTimestamp", "namespace", "name", "generateName", "resourceVersion", NULL};
     for (size_t i = 0; kept[i]; i++)

@@ -236,6 +236,7 @@ static bool admit(struct object_write *w)
                           .shares = w->server->config.shares,
                           .ephemeral = strcmp(w->subresource, "ephemeralcontainers") == 0,
                           .status_only = w->old && strcmp(w->subresource, "status") == 0,
+                          .metadata_rests = w->old && json_equal(json_get(w->old, "metadata"), json_get(w->object, "metadata")),
                           .spec_rests = w->apart.spec.n > 0,
                           .read = admission_read,
                           .list = admission_list,

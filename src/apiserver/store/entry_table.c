@@ -24,8 +24,8 @@ struct entry *entry_table_find(const struct entry_table *t, const char *ns, cons
         return NULL;
     uint32_t hash = key_hash(ns, name);
     struct entry *x;
-    for (size_t i = hash & (t->slots_n - 1); (x = t->slots[i]); i = next_slot(t, i))
-        if (x->hash == hash && strcmp(x->o.name, name) == 0 && strcmp(x->o.ns, ns) == 0)
+    for (size_t i = hash & (t->slots_n - 1); (x = t->slots[i].entry); i = next_slot(t, i))
+        if (t->slots[i].hash == hash && strcmp(x->o.name, name) == 0 && strcmp(x->o.ns, ns) == 0)
             return x;
     return NULL;
 }
@@ -33,9 +33,9 @@ struct entry *entry_table_find(const struct entry_table *t, const char *ns, cons
 static void put(struct entry_table *t, struct entry *x)
 {
     size_t i = x->hash & (t->slots_n - 1);
-    while (t->slots[i])
+    while (t->slots[i].entry)
         i = next_slot(t, i);
-    t->slots[i] = x;
+    t->slots[i] = (struct entry_slot){x, x->hash};
 }
 
 void entry_table_add(struct entry_table *t, struct entry *x)
@@ -44,8 +44,8 @@ void entry_table_add(struct entry_table *t, struct entry *x)
         struct entry_table larger = {.slots_n = t->slots_n ? t->slots_n * 2 : 16, .n = t->n};
         larger.slots = mem_zero(larger.slots_n, sizeof *larger.slots);
         for (size_t i = 0; i < t->slots_n; i++)
-            if (t->slots[i])
-                put(&larger, t->slots[i]);
+            if (t->slots[i].entry)
+                put(&larger, t->slots[i].entry);
         free(t->slots);
         *t = larger;
     }
@@ -57,18 +57,18 @@ void entry_table_add(struct entry_table *t, struct entry *x)
 void entry_table_remove(struct entry_table *t, const struct entry *x)
 {
     size_t mask = t->slots_n - 1, hole = x->hash & mask;
-    while (t->slots[hole] != x) {
-        assert(t->slots[hole]);
+    while (t->slots[hole].entry != x) {
+        assert(t->slots[hole].entry);
         hole = next_slot(t, hole);
     }
-    for (size_t i = next_slot(t, hole); t->slots[i]; i = next_slot(t, i)) {
-        size_t home = t->slots[i]->hash & mask;
+    for (size_t i = next_slot(t, hole); t->slots[i].entry; i = next_slot(t, i)) {
+        size_t home = t->slots[i].hash & mask;
         if (((i - home) & mask) < ((i - hole) & mask))
             continue; /* its home lies behind the hole */
         t->slots[hole] = t->slots[i];
         hole = i;
     }
-    t->slots[hole] = NULL;
+    t->slots[hole] = (struct entry_slot){0};
     t->n--;
 }
 

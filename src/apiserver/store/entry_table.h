@@ -7,10 +7,15 @@
 #ifndef APISERVER_ENTRY_TABLE_H
 #define APISERVER_ENTRY_TABLE_H
 #include <stddef.h>
+#include <stdint.h>
 
 struct entry;
+struct entry_slot {
+    struct entry *entry; /* NULL = free */
+    uint32_t hash;       /* WHY here, too: entries of other names that are met on the way stay unread */
+};
 struct entry_table { /* {0} is empty */
-    struct entry **slots;
+    struct entry_slot *slots;
     size_t slots_n, n;
 };
 struct entry *entry_table_find(const struct entry_table *t, const char *ns, const char *name); /* NULL: none */

@@ -21,6 +21,7 @@ struct admission {
     unsigned shares;              /* ADMISSION_*_SHARES that are on where the object is going; 0 where that is not known */
     bool ephemeral;               /* a write to pods/ephemeralcontainers: nothing else changes */
     bool status_only;             /* a write to /status: the spec is that of `old` */
+    bool metadata_rests;          /* it is that of `old` */
     bool spec_rests;              /* it is that of `old`, and neither has it here: nothing looks at it */
     struct field_errors errors;   /* refuse when not empty */
     const char *warnings[16];

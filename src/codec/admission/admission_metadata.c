@@ -147,7 +147,7 @@ const char *admission_generated_name(struct arena *a, const struct json *object)
 void admission_metadata(struct admission *x, const struct kind *k)
 {
     const struct json *metadata = json_get(x->object, "metadata");
-    if (x->old && is_as_it_was(json_get(x->old, "metadata"), metadata))
+    if (x->metadata_rests || (x->old && is_as_it_was(json_get(x->old, "metadata"), metadata)))
         return;
     const struct json *name = json_get(metadata, "name"), *generate = json_get(metadata, "generateName");
     struct name_rule rule = name_rule_of(k);

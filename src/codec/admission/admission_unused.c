@@ -358,6 +358,8 @@ static void warn_of_forms(struct admission *x)
 
 void admission_unused(struct admission *x, const struct kind *k)
 {
+    if (x->metadata_rests && (x->status_only || x->spec_rests))
+        return; /* said when it was written */
     if (!x->status_only && !x->spec_rests) /* they have none of them */
         warn_of_fields(x, k);
     warn_of_marks(x, k);

@@ -61,6 +61,16 @@ const struct schema *schema_of(const char *group, const char *version, const cha
 /* The first eight bytes of a name as a number, which orders names as their bytes do; zeros behind a shorter one. */
 uint64_t schema_prefix(struct bytes name);
 const struct schema_field *schema_field_find(const struct schema *object, struct bytes name);
+/* The same of a member of an object; schema_prune leaves in its hint where the field stands. WHY  each member is looked for by who prunes,
+ * defaults, validates and says whose it is. */
+static inline const struct schema_field *schema_field_of(const struct schema *object, const struct json *member)
+{
+    struct bytes name = {member->key, member->key_n};
+    if (!object || object->form != SCHEMA_OBJECT || member->hint >= object->fields_n)
+        return schema_field_find(object, name);
+    const struct schema_field *f = &object->fields[member->hint];
+    return name.n && f->name_n == name.n && bytes_same(f->name, name.data, name.n) ? f : schema_field_find(object, name);
+}
 
 /* Build from a CRD version's schema.openAPIV3Schema (metadata, apiVersion, kind are added). Lives in the arena. Accepts structural schemas
  * best-effort; -E_INVALID with field path for what cannot be understood. */

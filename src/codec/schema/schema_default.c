@@ -43,7 +43,7 @@ static void fill_object(struct arena *a, const struct schema *s, struct json *ob
     uint64_t seen[SEEN_MAX / 64] = {0};
     bool small = s->fields_n <= SEEN_MAX;
     for (struct json *child = object->first; child; child = child->next) {
-        const struct schema_field *f = schema_field_find(s, (struct bytes){child->key, child->key_n});
+        const struct schema_field *f = schema_field_of(s, child);
         if (!f)
             continue;
         size_t at = (size_t)(f - s->fields);

@@ -172,7 +172,8 @@ static int prune_member(struct prune *p, const struct schema *s, struct json *ch
 {
     const struct schema *type = s->item;
     if (s->form == SCHEMA_OBJECT) {
-        const struct schema_field *f = schema_field_find(s, (struct bytes){child->key, child->key_n});
+        const struct schema_field *f = schema_field_of(s, child);
+        child->hint = f ? (uint16_t)(f - s->fields) : 0;
         if (!f) {
             if (s->keep_unknown)
                 return 0;

@@ -177,7 +177,7 @@ static void check_object(struct validate *x, const struct schema *s, const struc
             add(x, FIELD_REQUIRED, &here, NULL, "");
     }
     JSON_EACH(child, v) {
-        const struct schema_field *f = schema_field_find(s, (struct bytes){child->key, child->key_n});
+        const struct schema_field *f = schema_field_of(s, child);
         if (!f || child->type == JSON_NULL || (x->built_in && !at->up && strcmp(f->name, "status") == 0))
             continue;
         here.name = f->name;

@@ -2,7 +2,7 @@
  *
  *   watch jobs, pods (label volcano.sh/job-name), podgroups, commands -> vcjob_reconcile(key):
  *     look    view of the job and its pods (vcjob_status.c), what happened (vcjob_trigger.c), next step (vcjob_state.c)
- *     persist a step first changes status; nothing else is done in that pass
+ *     persist a step first changes status; nothing else is done in that pass, but where it only says that the job runs
  *     act     then the standing orders of the phase: kill, or make PodGroup, plugin objects, pods
  *
  * RACE   the status patch carries the resourceVersion that was read: two controllers, or an old cache, cannot both take a step.
@@ -16,6 +16,7 @@
 
 #define GROUP "batch.volcano.sh"
 #define API_VERSION "batch.volcano.sh/v1alpha1"
+#define JOB_VERSION "volcano.sh/job-version"
 
 static char *job_path(struct work *w, const char *sub)
 {
@@ -122,7 +123,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct vcjob_pod *p = vcjob_pod_read(pod, now_ms);
     if (!p)
         return;
-    const char *key = arena_printf(v->scratch, "%s/%s", ns, object_label(pod, "volcano.sh/job-name"));
+    const char *key = arena_joined(v->scratch, ns, '/', object_label(pod, "volcano.sh/job-name"));
     int64_t wait_ms;
     if (pod_seen(vcjob_memory_of(v, key, true), p, &wait_ms))
         workqueue_add_after(v->queue, key, wait_ms);
@@ -153,8 +154,12 @@ static bool mentions(struct bytes object, const char *word)
 static void on_job(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct vcjobs *v = arg;
-    workqueue_add(v->queue, key);
-    bool of_flow = mentions(object, "JobFlow") || mentions(object, "createdByJobTemplate"), of_cron = mentions(object, "\"CronJob\"");
+    if (event == KUBE_DELETED)
+        workqueue_add(v->queue, key);
+    else
+        workqueue_add_change(v->queue, key, kube_cache_version(v->cache));
+    struct bytes head = object_text_head(object, NULL);
+    bool of_flow = mentions(head, "JobFlow") || mentions(head, "createdByJobTemplate"), of_cron = mentions(head, "\"CronJob\"");
     if (!of_flow && !of_cron)
         return;
     arena_reset(v->scratch);
@@ -165,20 +170,37 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
         cron_jobs_job(v->cron_jobs, key, job);
 }
 
+static bool is_let_in(const char *group_phase)
+{
+    return *group_phase && strcmp(group_phase, "Pending") != 0;
+}
+
+/* Of all that a pass looks at in a PodGroup, but its spec, of which its generation tells. Never 0. */
+static uint64_t group_looks(const struct json *group)
+{
+    const char *uid = object_meta(group, "uid"), *version = object_annotation(group, JOB_VERSION);
+    const char *phase = json_text(json_path(group, "status", "phase", NULL), "");
+    const int64_t rest[] = {object_generation_of(group), object_deleting(group), is_let_in(phase), strcmp(phase, "Unknown") == 0};
+    return hash_bytes(rest, sizeof rest, hash_bytes(uid, strlen(uid), hash_bytes(version, strlen(version), 0))) | 1;
+}
+
+/* WHY  a PodGroup that says Running after Inqueue, or how many pods run, is no news to its job. */
 static void on_group(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     enum { UID_PART = 37 }; /* "-" and a uid: vcjob_pod_group_name */
     struct vcjobs *v = arg;
     const char *slash = strchr(key, '/');
     size_t n = strlen(slash + 1);
-    (void)event;
-    (void)object;
     if (n <= UID_PART || slash[1 + n - UID_PART] != '-')
         return;
     arena_reset(v->scratch);
-    const char *ns = arena_text_n(v->scratch, key, (size_t)(slash - key)), *job = arena_text_n(v->scratch, slash + 1, n - UID_PART);
-    if (kube_cache_raw(v->cache, ns, job).n) /* not of a pod, a ReplicaSet or an operator's job */
-        workqueue_add(v->queue, arena_printf(v->scratch, "%s/%s", ns, job));
+    const char *job = arena_text_n(v->scratch, key, (size_t)(slash - key) + 1 + n - UID_PART);
+    const char *ns = arena_text_n(v->scratch, key, (size_t)(slash - key));
+    if (!kube_cache_raw(v->cache, ns, job + strlen(ns) + 1).n)
+        return; /* of a pod, a ReplicaSet or an operator's job */
+    const struct vcjob_memory *m = event == KUBE_MODIFIED ? vcjob_memory_of(v, job, false) : NULL;
+    if (!m || !m->group_looked || group_looks(object_parse_lean(v->scratch, object, NULL, false)) != m->group_looked)
+        workqueue_add(v->queue, job);
 }
 
 static void on_command(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -206,6 +228,7 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
 struct making {
     struct vcjobs *vcjobs;
     const char *job, *name;
+    uint64_t group_hash; /* 0: a pod */
 };
 
 /* WHY  not where a watch was faster: whoever deletes it then would wait for us. */
@@ -213,6 +236,8 @@ static void on_made(void *arg)
 {
     const struct making *x = arg;
     struct vcjob_memory *m = vcjob_memory_of(x->vcjobs, x->job, false);
+    if (m && x->group_hash)
+        m->group_made = x->group_hash;
     if (m && !map_find_text(m->pods, x->name))
         *(int64_t *)map_put(m->made, bytes_of(x->name), NULL) = loop_wall_ms(x->vcjobs->jobs->loop);
 }
@@ -227,10 +252,10 @@ static bool is_made(struct vcjob_pass *x, const char *name)
     return true;
 }
 
-static void make(struct vcjob_pass *x, const char *path, const char *name, const struct json *object)
+static void make(struct vcjob_pass *x, const char *path, const char *name, const struct json *object, uint64_t group_hash)
 {
     struct making *making = arena_alloc(x->work->arena, sizeof *making);
-    *making = (struct making){x->vcjobs, x->work->key, name};
+    *making = (struct making){x->vcjobs, x->work->key, name, group_hash};
     work_then(x->work, on_made, making);
     work_create(x->work, path, object);
 }
@@ -270,11 +295,11 @@ static void group_drop(struct vcjob_pass *x)
                     object_meta(x->group, "uid"), "Background");
 }
 
-/* Of all that the PodGroup's spec follows from, and of the PodGroup that is there. Never 0. */
-static uint64_t group_hash(const struct vcjob_pass *x)
+/* Of all that the PodGroup's spec follows from. Never 0. */
+static uint64_t source_hash(const struct vcjob_pass *x)
 {
-    const int64_t numbers[] = {x->version, object_generation_of(x->job), object_generation_of(x->group)};
-    const char *uid = object_meta(x->group, "uid");
+    const char *uid = object_meta(x->job, "uid");
+    const int64_t numbers[] = {x->version, object_generation_of(x->job)};
     uint64_t hash = hash_bytes(numbers, sizeof numbers, hash_bytes(uid, strlen(uid), 0));
     for (uint32_t i = 0; i < x->tasks_n; i++)
         hash = hash_bytes(&x->tasks[i].priority, sizeof x->tasks[i].priority, hash);
@@ -285,7 +310,13 @@ static uint64_t group_hash(const struct vcjob_pass *x)
 static void update_group(struct vcjob_pass *x)
 {
     struct work *w = x->work;
-    uint64_t hash = group_hash(x);
+    int64_t generation = object_generation_of(x->group);
+    const char *uid = object_meta(x->group, "uid");
+    uint64_t source = source_hash(x), hash = hash_bytes(&generation, sizeof generation, hash_bytes(uid, strlen(uid), source)) | 1;
+    bool as_made = generation == 1 && x->memory->group_made == source; /* by us, and nobody has changed it since */
+    x->memory->group_made = 0;
+    if (as_made)
+        x->memory->group_seen = hash;
     if (x->memory->group_seen == hash)
         return;
     struct json *wanted = vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version);
@@ -313,13 +344,12 @@ static bool make_group(struct vcjob_pass *x)
     if (!x->group) {
         if (!is_made(x, x->group_name))
             make(x, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), x->group_name,
-                 vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version));
+                 vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version), source_hash(x));
         return false;
     }
     (void)map_remove(x->memory->made, bytes_of(x->group_name)); /* it was seen before */
     update_group(x);
-    const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
-    return *phase && strcmp(phase, "Pending") != 0;
+    return is_let_in(json_text(json_path(x->group, "status", "phase", NULL), ""));
 }
 
 static const struct vcjob_task *task_find(const struct vcjob_pass *x, const char *name)
@@ -400,7 +430,7 @@ static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
             note_missing(x, name);
         struct json *pod = vcjob_pod(w->arena, x->job, task, i, x->version, x->view.retry_count);
         vcjob_plugin_pod(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, i, pod);
-        make(x, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), name, pod);
+        make(x, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), name, pod, 0);
     }
 }
 
@@ -487,8 +517,9 @@ static void pass_read(struct vcjob_pass *x)
     vcjob_plugins_parse(w->arena, x->job, x->tasks, x->tasks_n, &x->plugins);
     x->group_name = vcjob_pod_group_name(w->arena, x->job);
     x->group = kube_cache_get(v->groups, w->ns, x->group_name, w->arena);
+    x->memory->group_looked = x->group ? group_looks(x->group) : 0;
     int64_t group_version = 0;
-    if (x->group && bytes_int64(bytes_of(object_annotation(x->group, "volcano.sh/job-version")), &group_version))
+    if (x->group && bytes_int64(bytes_of(object_annotation(x->group, JOB_VERSION)), &group_version))
         x->group_old = group_version != x->version;
     vcjob_view_of(x->job, x->tasks, x->tasks_n, x->memory->pods, &x->view);
     if (vcjob_phase_final(x->view.phase))
@@ -519,23 +550,25 @@ static bool is_figure(const char *key)
     return false;
 }
 
-/* LIMIT  figures alone are written at the pace of figures: eight pods that start one after the other are not eight writes. */
-static void status_write(struct vcjob_pass *x, struct json *status)
+/* LIMIT  figures alone are written at the pace of figures: eight pods that start one after the other are not eight writes.
+ * False: nothing is written now. */
+static bool status_write(struct vcjob_pass *x, struct json *status)
 {
     struct work *w = x->work;
     struct json *diff = object_diff(w->arena, json_get(x->job, "status"), status);
     bool only_figures = true;
     if (!diff)
-        return;
+        return false;
     JSON_EACH (member, diff)
         only_figures = only_figures && is_figure(member->key);
     int64_t now_ms = loop_now_ms(x->vcjobs->jobs->loop), wait_ms = only_figures ? pace_wait_ms(x->vcjobs->pace, w->key, now_ms) : 0;
     if (wait_ms > 0) {
         work_again(w, wait_ms);
-        return;
+        return false;
     }
     pace_written(x->vcjobs->pace, w->key, now_ms);
     work_patch_status(w, job_path(w, "status"), x->job, diff);
+    return true;
 }
 
 /* SOURCE Volcano kills first and writes then: whoever sees a job restart or come to its end sees how many pods go for that. */
@@ -554,6 +587,20 @@ static struct vcjob_view view_after(const struct vcjob_pass *x, const struct vcj
         v.succeeded_n = v.failed_n = 0;
     }
     return v;
+}
+
+/* It waited and runs: the standing orders are the same in both phases, and can be carried out with the step. */
+static bool is_start(const struct vcjob_pass *x, enum vcjob_action action, const struct vcjob_step *step)
+{
+    return action == VCJOB_DO_SYNC && x->view.phase == VCJOB_PENDING && step->next == VCJOB_RUNNING;
+}
+
+/* No step follows from the phase that it comes to, as its pods are. */
+static bool is_settled(const struct vcjob_pass *x, const struct vcjob_step *step)
+{
+    struct vcjob_view then = x->view;
+    then.phase = step->next;
+    return vcjob_state_next(&then, VCJOB_DO_SYNC).next == then.phase;
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -577,14 +624,15 @@ static void reconcile(void *arg, struct work *w)
     struct vcjob_step step = vcjob_state_next(&x.view, action);
     struct vcjob_view shown = view_after(&x, &step, action);
     struct json *status = vcjob_status_next(w->arena, x.job, x.tasks, x.tasks_n, x.memory->pods, &shown, &step, message, x.now_ms);
-    bool stepped = step.next != x.view.phase || step.whole || step.retry;
+    bool stepped = step.next != x.view.phase || step.whole || step.retry, starts = is_start(&x, action, &step);
     if (stepped && action != VCJOB_DO_SYNC)
         job_event(v->jobs, x.job, API_VERSION, "Job", "Normal", "ExecuteAction", "Start to execute action %s: %s",
                   vcjob_action_name(action), message ? message : "");
-    if (!stepped)
+    if (!stepped || starts)
         act(&x);
     vcjob_resources_mark(&x, status);
-    status_write(&x, status);
+    if (status_write(&x, status) && !(starts && is_settled(&x, &step)))
+        work_again(w, 0); /* what follows from it; its own write is no news */
 }
 
 static void on_synced(void *arg)

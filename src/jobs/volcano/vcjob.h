@@ -32,6 +32,8 @@ struct vcjob_memory {
     enum vcjob_writing { VCJOB_OBJECTS_QUIET, VCJOB_OBJECTS_MAKING, VCJOB_OBJECTS_DROPPING } writing; /* in the pass before this one */
     int64_t asked_ms;             /* wall: since when pods are missing that were asked for; 0 = none are, -1 = that was told */
     bool met_now;                 /* nothing was looked at since we know it */
+    uint64_t group_looked;        /* of what the last pass looked at in its PodGroup; 0 = there was none */
+    uint64_t group_made;          /* of what its PodGroup was made from, until it is seen; 0 = not by us */
     uint64_t group_seen;          /* of what its PodGroup's spec follows from, when that was last as it should be; 0 = not yet */
     char *command_uid;            /* Command being carried out */
     char command_before[64];      /* phase/version/retry before it */

@@ -299,7 +299,8 @@ static void count_pod(struct volcano_pods *v, enum kube_event event, const struc
 /* As pods of jobs are: they come with their group, and no ReplicaSet's group is left when they go. */
 static bool is_cared_for(const struct volcano_pods *v, enum kube_event event, struct bytes object)
 {
-    return event != KUBE_DELETED && !map_count(v->wanted) && !memmem(object.data, object.n, "\"ReplicaSet\"", strlen("\"ReplicaSet\"")) &&
+    struct bytes head = object_text_head(object, kube_watch_body(v->watch, object));
+    return event != KUBE_DELETED && !map_count(v->wanted) && !memmem(head.data, head.n, "\"ReplicaSet\"", strlen("\"ReplicaSet\"")) &&
            object_text_annotation(object, GROUP_ANNOTATION).n;
 }
 

@@ -101,6 +101,12 @@ bool group_tally_put(struct group_tally *t, const char *key, const char *queue, 
     return true;
 }
 
+const char *group_tally_queue(const struct group_tally *t, const char *key)
+{
+    const struct group *g = map_find_text(t->groups, key);
+    return g && g->in ? g->in->queue : NULL;
+}
+
 const char *group_tally_remove(struct group_tally *t, const char *key)
 {
     struct group *g = map_find_text(t->groups, key);

@@ -17,6 +17,8 @@ void group_tally_free(struct group_tally *t); /* NULL-safe */
 /* From now on the PodGroup "ns/name" is of this queue and in this phase. Returns false when it was already. *ret_left: the queue it was in
  * until now, "" = it is new; good until the next call. */
 bool group_tally_put(struct group_tally *t, const char *key, const char *queue, const char *phase, const char **ret_left);
+/* The queue that it is in; NULL: it is not known. Good until it leaves it. */
+const char *group_tally_queue(const struct group_tally *t, const char *key);
 /* It is gone. Returns the queue that it was in, "" = it was not known; good until the next call. */
 const char *group_tally_remove(struct group_tally *t, const char *key);
 struct group_counts group_tally_of(const struct group_tally *t, const char *queue);

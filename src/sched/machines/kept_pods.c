@@ -33,9 +33,9 @@ static void clear(struct kept_pod *p)
     *p = (struct kept_pod){0};
 }
 
-static enum kept kept_by(struct bytes object)
+static enum kept kept_by(struct bytes object, struct bytes head)
 {
-    if (!memmem(object.data, object.n, MACHINE_KEEP, strlen(MACHINE_KEEP)))
+    if (!memmem(head.data, head.n, MACHINE_KEEP, strlen(MACHINE_KEEP)))
         return KEPT_NOT;
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *pod = json_parse(a, object, NULL, NULL);
@@ -43,7 +43,7 @@ static enum kept kept_by(struct bytes object)
     return !*said ? KEPT_NOT : strcmp(said, "true") == 0 && *object_annotation(pod, MACHINE_KEPT) ? KEPT_BY_US : KEPT_BY_OTHERS;
 }
 
-void kept_pods_seen(struct kept_pods *x, const struct pod_record *pod, struct bytes object)
+void kept_pods_seen(struct kept_pods *x, const struct pod_record *pod, struct bytes object, struct bytes head)
 {
     const char *key = intern_name(x->names, pod->key);
     bool group = pod->gang_source != GANG_WORKLOAD && pod->gang_source != GANG_POD;
@@ -55,7 +55,7 @@ void kept_pods_seen(struct kept_pods *x, const struct pod_record *pod, struct by
     struct kept_pod *p = map_put(x->pods, bytes_of(key), NULL);
     clear(p);
     *p = (struct kept_pod){mem_text(intern_name(x->names, pod->gang)), mem_text(intern_name(x->names, pod->node)),
-                           mem_text(intern_name(x->names, pod->uid)), kept_by(object)};
+                           mem_text(intern_name(x->names, pod->uid)), kept_by(object, head)};
     if (p->is == KEPT_NOT)
         workqueue_add_after(x->queue, key, LOOK_MS);
 }

@@ -18,8 +18,8 @@ struct kept_pods;
 struct kept_pods *kept_pods_new(struct kube_client *c, const struct state *s, struct intern *names, const bool *leading,
                                 const struct machine_source *machines);
 void kept_pods_free(struct kept_pods *x); /* NULL-safe */
-/* As it is now, with its text. */
-void kept_pods_seen(struct kept_pods *x, const struct pod_record *pod, struct bytes object);
+/* As it is now, with its text and the head of that (object_text_head). */
+void kept_pods_seen(struct kept_pods *x, const struct pod_record *pod, struct bytes object, struct bytes head);
 void kept_pods_gone(struct kept_pods *x, const char *key);
 /* This one is looked at in a while, if it is one: its gang needs others to start now, or is gone. */
 void kept_pods_look(struct kept_pods *x, const char *pod);

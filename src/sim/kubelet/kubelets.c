@@ -588,7 +588,8 @@ static bool is_echo(const struct kubelets *k, const struct pod_life *p, struct b
         return false;
     char same[40];
     int n = text_printf(same, sizeof same, "\"generation\":%lld,", (long long)p->generation);
-    return memmem(object.data, object.n, same, (size_t)n) && !memmem(object.data, object.n, deletion, sizeof deletion - 1);
+    struct bytes head = object_text_head(object, kube_watch_body(k->pods_watch, object));
+    return memmem(head.data, head.n, same, (size_t)n) && !memmem(head.data, head.n, deletion, sizeof deletion - 1);
 }
 
 static void pod_event(struct kubelets *k, enum kube_event event, struct bytes key, struct bytes object)

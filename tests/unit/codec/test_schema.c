@@ -30,6 +30,18 @@ static void assert_json(const struct json *v, const char *want)
     buf_free(&got);
 }
 
+/* Whatever hint the member has: it may have come from an object of another type. */
+static const struct schema_field *found_of(const struct schema *s, const char *name, size_t n, uint32_t near)
+{
+    const struct schema_field *f = schema_field_find(s, (struct bytes){name, n});
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t hints[] = {0, near, near + 1, UINT16_MAX};
+        struct json member = {.type = JSON_NULL, .key = name, .key_n = (uint32_t)n, .hint = (uint16_t)hints[i]};
+        assert_ptr_equal(schema_field_of(s, &member), f);
+    }
+    return f;
+}
+
 /* Each field is found by its name, and by no name that is a little longer, shorter or other. */
 static void assert_fields_found(const struct schema *s)
 {
@@ -38,11 +50,11 @@ static void assert_fields_found(const struct schema *s)
         char name[300];
         if (f->inlined)
             continue;
-        assert_ptr_equal(schema_field_find(s, (struct bytes){f->name, f->name_n}), f);
+        assert_ptr_equal(found_of(s, f->name, f->name_n, i), f);
         int n = snprintf(name, sizeof name, "%s~", f->name);
-        assert_null(schema_field_find(s, (struct bytes){name, (size_t)n}));
+        assert_null(found_of(s, name, (size_t)n, i));
         name[n - 2] ^= 0x40;
-        assert_null(schema_field_find(s, (struct bytes){name, (size_t)n - 1}));
+        assert_null(found_of(s, name, (size_t)n - 1, i));
         const struct schema_field *shorter = schema_field_find(s, (struct bytes){f->name, f->name_n - 1u});
         assert_true(!shorter || shorter->name_n == f->name_n - 1);
     }
@@ -70,7 +82,8 @@ static void test_find(void **state)
 {
     (void)state;
     assert_null(schema_of("", "v1", "Nothing"));
-    assert_null(schema_field_find(NULL, BYTES("x")));
+    assert_null(found_of(NULL, "x", 1, 0));
+    assert_null(found_of(schema_of("", "v1", "Pod"), "", 0, 0));
     const struct schema *pod = schema_of("", "v1", "Pod");
     assert_non_null(pod);
     assert_string_equal(pod->name, "io.k8s.api.core.v1.Pod");

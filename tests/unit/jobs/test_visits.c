@@ -472,7 +472,7 @@ static void a_disruption_budget_is_counted_without_parsing_all_pods(void **state
 
 /* ---- a pod ---- */
 
-enum { PODS = 50, VCJOBS = 40, VCJOB_PARSES = 50 };
+enum { PODS = 50, VCJOBS = 40, VCJOB_PARSES = 28 };
 
 /* Each that looks at a pod reads what it needs of the stored text. Trees are made of what a client sent (the pod, its binding, its status,
  * the Event of its binding, one default), of the pod before each of the two changes, and once by its kubelet when it starts. */

@@ -78,6 +78,7 @@ static void test_without_nul(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"", ""}, {"{\"a\":\"u0000\"}", NULL}, {"{\"a\":\"\\u0000\"}", "{\"a\":\"\\ufffd\"}"}, {"[\"\\\\u0000\"]", NULL},
+        {"[\"\\\\\\", NULL}, {"\\u000", NULL}, {"\\", NULL}, {"\\n\\u0000", "\\n\\ufffd"},
         {"[\"\\\\\\u0000\\u0000x\\\\u0000\",\"\\u0000\"]", "[\"\\\\\\ufffd\\ufffdx\\\\u0000\",\"\\ufffd\"]"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         _cleanup_buf_ struct buf room = {0};
@@ -87,10 +88,28 @@ static void test_without_nul(void **state)
     }
 }
 
+/* A word of labels, annotations and owners is in it, wherever they stand; what is not looked for is left out where it stands last. */
+static void test_head(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""}, {"null", "null"}, {"{\"spec\":{}}", "{\"spec\":{}}"}, {"{\"metadata\":7,\"a\":1}", "{\"metadata\":7,\"a\":1}"},
+        {"{\"metadata\":{\"a\":1", "{\"metadata\":{\"a\":1"}, {"{\"metadata\":{},\"spec\":{}}", "{\"metadata\":{}"},
+        {"{\"kind\":\"K\",\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{}}", "{\"kind\":\"K\",\"metadata\":{\"labels\":{\"a\":\"b\"}}"},
+        {"{\"spec\":{},\"metadata\":{\"name\":\"n\"} }", "{\"spec\":{},\"metadata\":{\"name\":\"n\"}"},
+        {"{\"metadata\":{\"managedFields\":[],\"labels\":{}},\"a\":1}", "{\"metadata\":{\"managedFields\":[],\"labels\":{}}"},
+        {"{\"metadata\":{\"labels\":{},\"managedFields\":[{}]},\"spec\":{}}", "{\"metadata\":{\"labels\":{},\""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bytes head = object_text_head(bytes_of(cases[i][0]), NULL);
+        assert_int_equal(head.n, strlen(cases[i][1]));
+        assert_memory_equal(head.data, cases[i][1], head.n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty), cmocka_unit_test(test_condition_times),
                                        cmocka_unit_test(test_diff), cmocka_unit_test(test_finalizer),
-                                       cmocka_unit_test(test_without_nul)};
+                                       cmocka_unit_test(test_without_nul), cmocka_unit_test(test_head)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

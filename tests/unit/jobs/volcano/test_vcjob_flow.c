@@ -124,6 +124,41 @@ static void what_does_not_come_back_is_answered_in_time(void **state)
     assert_string_equal(state_of(JOB("gone")), "Aborted 0 0 1");
 }
 
+static bool keeps_phases(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "PATCH") != 0 || !text_ends(x->request.path, "/jobs/short/status"))
+        return false;
+    http_reply_text(x, 503, "text/plain", "not now");
+    return true;
+}
+
+/* Once it can be written that it runs its pods have ended, and nothing that comes later tells of that. */
+static void a_job_whose_pods_have_ended_by_its_start_is_completed(void **state)
+{
+    (void)state;
+    w.takes = keeps_phases;
+    vcjob("short", "", task("w", 2, "1", 0, ""));
+    run(10000);
+    assert_string_equal(state_of(JOB("short")), " 0 0 0");
+    w.takes = NULL;
+    run(60000);
+    assert_string_equal(state_of(JOB("short")), "Completed 0 0 0");
+}
+
+/* What else there is to do is done in the pass that writes that it runs. */
+static void a_job_that_is_changed_before_its_start_follows(void **state)
+{
+    (void)state;
+    w.takes = keeps_phases;
+    vcjob("short", "\"minAvailable\":1,", task("w", 2, "1000", 0, ""));
+    run(10000);
+    patch(JOB("short"), arena_printf(w.a, "{\"spec\":{\"tasks\":[%s]}}", task("w", 3, "1000", 0, "")));
+    run(10);
+    w.takes = NULL;
+    run(60000);
+    assert_string_equal(state_of(JOB("short")), "Running 3 0 0");
+}
+
 static void an_update_is_answered_once(void **state)
 {
     (void)state;
@@ -164,6 +199,23 @@ static void a_group_follows_its_job(void **state)
     run(3000);
     assert_string_not_equal(uid(group), first);
     assert_int_equal(members_of_group(group), 2);
+}
+
+/* What it was made from is no longer what the job says, or it is not as it was made, before it is looked at. */
+static void a_group_that_is_new_follows_its_job(void **state)
+{
+    (void)state;
+    for (int ms = 0; ms < 60; ms += 3) {
+        const char *name = arena_printf(w.a, "e%d", ms), *job = arena_printf(w.a, JOB("%s"), name);
+        vcjob(name, "", task("w", 3, "1000", 0, ""));
+        run(ms);
+        const char *group = arena_printf(w.a, "/apis/scheduling.volcano.sh/v1beta1/namespaces/n/podgroups/%s-%s", name, uid(job));
+        patch(ms % 2 ? job : group, ms % 2 ? "{\"spec\":{\"minAvailable\":2}}" : "{\"spec\":{\"minMember\":7}}");
+        run(3000);
+        assert_int_equal(members_of_group(group), ms % 2 ? 2 : 3);
+        evict(job);
+        run(1000);
+    }
 }
 
 static char group_phases[200];
@@ -336,8 +388,11 @@ int main(void)
                                        FLOW(a_phase_tells_the_pods_that_go),
                                        FLOW(an_eviction_waits_for_its_timeout),
                                        FLOW(what_does_not_come_back_is_answered_in_time),
+                                       FLOW(a_job_whose_pods_have_ended_by_its_start_is_completed),
+                                       FLOW(a_job_that_is_changed_before_its_start_follows),
                                        FLOW(an_update_is_answered_once),
                                        FLOW(a_group_follows_its_job),
+                                       FLOW(a_group_that_is_new_follows_its_job),
                                        FLOW(a_group_is_not_written_twice_in_a_second),
                                        FLOW(a_group_of_a_lone_pod_is_not_pending_while_it_runs),
                                        FLOW(pods_are_asked_for_once),
