@@ -144,5 +144,6 @@ void admission_kai_duration(struct admission *x, const struct json *spec, const 
 void admission_lws(struct admission *x, const struct kind *k);      /* leaderworkerset.x-k8s.io */
 /* Of a pod that a LeaderWorkerSet has made, as it is created: in which group it is, and what its containers find of that. */
 void admission_lws_pod(struct admission *x, struct json *spec);
+void admission_jobset_pod(struct admission *x, struct json *spec); /* its priority is known */
 
 #endif
