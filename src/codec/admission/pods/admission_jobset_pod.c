@@ -20,14 +20,26 @@ static void expect(struct admission *x, struct json *term, const char *key, cons
     json_append(json_ensure_array(x->arena, selector, "matchExpressions"), one);
 }
 
-/* In all namespaces. */
-static struct json *add_term(struct admission *x, struct json *affinity, const char *which, const char *domain)
+static struct json *add_term(struct admission *x, struct json *affinity, const char *which, const char *domain, bool everywhere)
 {
     struct json *term = json_new(x->arena, JSON_OBJECT);
     json_append(json_ensure_array(x->arena, json_ensure_object(x->arena, affinity, which), "requiredDuringSchedulingIgnoredDuringExecution"), term);
     json_set_text(x->arena, term, "topologyKey", domain);
-    (void)json_ensure_object(x->arena, term, "namespaceSelector");
+    if (everywhere)
+        (void)json_ensure_object(x->arena, term, "namespaceSelector");
     return term;
+}
+
+void admission_keep_apart(struct admission *x, struct json *spec, const char *domain, const char *label, const char *value,
+                          const char *priority)
+{
+    struct json *affinity = json_ensure_object(x->arena, spec, "affinity");
+    expect(x, add_term(x, affinity, "podAffinity", domain, priority != NULL), label, "In", value);
+    struct json *apart = add_term(x, affinity, "podAntiAffinity", domain, priority != NULL);
+    expect(x, apart, label, "Exists", NULL);
+    expect(x, apart, label, "NotIn", value);
+    if (priority)
+        expect(x, apart, JOBSET("priority"), "In", priority);
 }
 
 void admission_jobset_pod(struct admission *x, struct json *spec)
@@ -42,10 +54,5 @@ void admission_jobset_pod(struct admission *x, struct json *spec)
     json_set_text(x->arena, json_ensure_object(x->arena, meta, "labels"), JOBSET("priority"), priority);
     if (!domain[0] || !key[0])
         return;
-    struct json *affinity = json_ensure_object(x->arena, spec, "affinity");
-    expect(x, add_term(x, affinity, "podAffinity", domain), JOBSET("job-key"), "In", key);
-    struct json *apart = add_term(x, affinity, "podAntiAffinity", domain);
-    expect(x, apart, JOBSET("job-key"), "Exists", NULL);
-    expect(x, apart, JOBSET("job-key"), "NotIn", key);
-    expect(x, apart, JOBSET("priority"), "In", priority);
+    admission_keep_apart(x, spec, domain, JOBSET("job-key"), key, priority);
 }
