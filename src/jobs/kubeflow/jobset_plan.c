@@ -119,9 +119,9 @@ static bool succeeded(const struct json *jobset, const struct replicated_job *jo
 
 static bool says(const struct json *patterns, const char *message)
 {
-    bool found = !patterns || !patterns->n;
-    JSON_EACH (pattern, patterns)
-        found = found || schema_pattern_matches(json_text(pattern, ""), message);
+    bool found = !patterns || !patterns->n, one;
+    JSON_EACH (pattern, patterns) /* one that cannot be understood is found nowhere */
+        found = found || (schema_pattern_finds(json_text(pattern, ""), &message, 1, &one) && one);
     return found;
 }
 

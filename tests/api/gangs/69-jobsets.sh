@@ -45,3 +45,19 @@ soon "each job has a node, and no two the same" '^6 3 3 3$' places apart
 k delete jobset apart --wait=false >/dev/null
 jobset labelled "replicatedJobs: [$(job w 600)]" 'alpha.jobset.sigs.k8s.io/exclusive-topology: kubernetes.io/hostname, alpha.jobset.sigs.k8s.io/node-selector: "true"' | apply
 soon "or those that are labelled for it" "^${NS}_labelled-w-0 alpha.jobset.sigs.k8s.io/no-schedule$" k get job labelled-w-0 -o 'jsonpath={.spec.template.spec.nodeSelector.alpha\.jobset\.sigs\.k8s\.io/namespaced-job} {.spec.template.spec.tolerations[0].key}'
+
+# --- what is wrong in one
+bad() { { echo "# YAML"; jobset "$1" "$2"; } | k apply -f -; }
+refuses "a reason that no job has" 'rules\[0\].onJobFailureReasons\[0\]: Invalid value: "Crashed": .*write BackoffLimitExceeded' \
+    bad bad1 "failurePolicy: {rules: [{action: FailJobSet, onJobFailureReasons: [Crashed]}]}, replicatedJobs: [$(job a 1)]"
+refuses "a rule of an odd name" 'rules\[0\].name: Invalid value: "9x": must start with a letter' \
+    bad bad2 "failurePolicy: {rules: [{name: 9x, action: FailJobSet}]}, replicatedJobs: [$(job a 1)]"
+says "a pattern that is none" 'Warning: spec.failurePolicy.rules\[0\].onJobFailureMessagePatterns\[0\]: is no regular expression' \
+    bad bad3 "suspend: true, failurePolicy: {rules: [{action: FailJobSet, onJobFailureMessagePatterns: ['(']}]}, replicatedJobs: [$(job a 1)]"
+refuses "a coordinator that is not there" 'spec.coordinator.replicatedJob: Invalid value: "z": no replicatedJob has this name' \
+    bad bad4 "coordinator: {replicatedJob: z}, replicatedJobs: [$(job a 1)]"
+refuses "a coordinator in a job that is not there" 'spec.coordinator.jobIndex: Invalid value: 7: .*it has 1' \
+    bad bad5 "coordinator: {replicatedJob: a, jobIndex: 7}, replicatedJobs: [$(job a 1)]"
+refuses "a coordinator of no index" 'spec.coordinator: .*write completions of a' bad bad6 "coordinator: {replicatedJob: a}, replicatedJobs: [$(job a 1)]"
+refuses "a subdomain that is no name" 'spec.network.subdomain: Invalid value: "A_b"' bad bad7 "network: {subdomain: A_b}, replicatedJobs: [$(job a 1)]"
+refuses "a group that is no name" 'spec.replicatedJobs\[0\].groupName: Invalid value: "A_b"' bad bad8 "replicatedJobs: [$(job a 1 'groupName: A_b,')]"

@@ -49,3 +49,10 @@ k patch pod evicted-worker-0 --subresource status --type merge -p '{"status": {"
 is "a worker that failed does not end it" Running/MPIJobRunning last mpijob evicted
 evict evicted-worker-1
 soon "one that was evicted does" '^Failed/MPIJobEvicted$' last mpijob evicted
+
+# --- what is wrong in one
+bad() { { echo "# YAML"; job "$@"; } | k apply -f -; }
+says "more pods than there are" 'Warning: spec.runPolicy.schedulingPolicy.minAvailable: 9, and there are 2 pods: taken as that' \
+    bad v1 PyTorchJob few "runPolicy: {schedulingPolicy: {minAvailable: 9}}, pytorchReplicaSpecs: {Worker: {replicas: 2, $(template 1 pytorch)}}"
+refuses "fewest above most" 'spec.elasticPolicy.minReplicas: Invalid value: 5: must not be greater than maxReplicas' \
+    bad v1 PyTorchJob wrong "elasticPolicy: {minReplicas: 5, maxReplicas: 2}, pytorchReplicaSpecs: {Worker: {replicas: 2, $(template 1 pytorch)}}"

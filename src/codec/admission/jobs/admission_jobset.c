@@ -3,6 +3,7 @@
  * SOURCE jobset v1alpha2: its definition's CEL and its webhook.
  */
 #include "codec/admission/admission_part.h"
+#include "codec/schema/schema_checks.h"
 
 #define LIST "spec.replicatedJobs"
 
@@ -151,6 +152,103 @@ static void check_update(struct admission *x, const struct queued_kind *k, const
                     "pod templates%s", stands ? "" : " while the set is suspended");
 }
 
+/* ---- rules for failures ---- */
+
+static bool is_rule_name(const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < n; i++) {
+        bool letter = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z');
+        bool word = letter || (name[i] >= '0' && name[i] <= '9') || name[i] == '_';
+        if ((i == 0 && !letter) || (i == n - 1 && !word) || (!word && name[i] != ',' && name[i] != ':'))
+            return false;
+    }
+    return n >= 1 && n <= 128;
+}
+
+static void check_reasons(struct admission *x, const struct json *rule, const char *path)
+{
+    static const char *const known[] = {"BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded",
+                                        "PodFailurePolicy"};
+    uint32_t i = 0;
+    JSON_EACH (reason, json_get(rule, "onJobFailureReasons")) {
+        bool found = false;
+        for (size_t n = 0; n < sizeof known / sizeof *known; n++)
+            found = found || text_equal(json_text(reason, ""), known[n]);
+        if (!found)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.onJobFailureReasons[%u]", path, i), reason,
+                            "is not a recognized job failure reason: write BackoffLimitExceeded, DeadlineExceeded, FailedIndexes, "
+                            "MaxFailedIndexesExceeded or PodFailurePolicy");
+        i++;
+    }
+    i = 0;
+    JSON_EACH (pattern, json_get(rule, "onJobFailureMessagePatterns")) {
+        bool found;
+        const char *text = "";
+        if (!schema_pattern_finds(json_text(pattern, ""), &text, 1, &found))
+            admission_warn(x, "%s.onJobFailureMessagePatterns[%u]: is no regular expression of RE2, and fits no message", path, i);
+        i++;
+    }
+}
+
+static void check_rules(struct admission *x, const struct json *list, const struct json *rules)
+{
+    uint32_t i = 0;
+    admission_unique(x, rules, "spec.failurePolicy.rules", "name");
+    JSON_EACH (rule, rules) {
+        const char *path = AT(x, "spec.failurePolicy.rules[%u]", i++);
+        if (!is_rule_name(json_get_text(rule, "name", "")))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), json_get(rule, "name"),
+                            "must start with a letter, go on with letters, digits or '_,:', end with a letter, digit or '_', and have at most "
+                            "128 characters");
+        check_targets(x, list, json_get(rule, "targetReplicatedJobs"), AT(x, "%s.targetReplicatedJobs", path));
+        check_reasons(x, rule, path);
+    }
+}
+
+/* ---- names, and who is found by them ---- */
+
+static void check_coordinator(struct admission *x, const struct json *spec, const struct json *list)
+{
+    const struct json *coordinator = json_get(spec, "coordinator"), *of = NULL;
+    int64_t job = json_get_int64(coordinator, "jobIndex", 0), pod = json_get_int64(coordinator, "podIndex", 0);
+    if (!json_is(coordinator, JSON_OBJECT))
+        return;
+    JSON_EACH (replicated, list)
+        if (text_equal(json_get_text(replicated, "name", ""), json_get_text(coordinator, "replicatedJob", "")))
+            of = replicated;
+    const struct json *template = json_path(of, "template", "spec", NULL);
+    int64_t completions = json_get_int64(template, "completions", 0);
+    if (!of)
+        admission_error(x, FIELD_INVALID, "spec.coordinator.replicatedJob", json_get(coordinator, "replicatedJob"), "no replicatedJob has this name");
+    else if (job < 0 || job >= json_get_int64(of, "replicas", 1))
+        admission_error(x, FIELD_INVALID, "spec.coordinator.jobIndex", json_get(coordinator, "jobIndex"),
+                        "coordinator job index %lld is invalid for replicatedJob %s: it has %lld", (long long)job, json_get_text(of, "name", ""),
+                        (long long)json_get_int64(of, "replicas", 1));
+    else if (!completions || !text_equal(json_get_text(template, "completionMode", ""), "Indexed"))
+        admission_error(x, FIELD_INVALID, "spec.coordinator", NULL,
+                        "job for coordinator pod must be indexed completion mode, and completions number must be set: write completions of %s",
+                        json_get_text(of, "name", ""));
+    else if (pod < 0 || pod >= completions)
+        admission_error(x, FIELD_INVALID, "spec.coordinator.podIndex", json_get(coordinator, "podIndex"),
+                        "coordinator pod index %lld is invalid for replicatedJob %s: its jobs have %lld", (long long)pod,
+                        json_get_text(of, "name", ""), (long long)completions);
+}
+
+static void check_labels(struct admission *x, const struct json *spec, const struct json *list)
+{
+    const struct json *domain = json_path(spec, "network", "subdomain", NULL);
+    uint32_t i = 0;
+    if (*json_text(domain, "") && !name_is_dns1035_label(json_bytes(domain)))
+        admission_error(x, FIELD_INVALID, "spec.network.subdomain", domain, "its Service is named so: " NAME_DNS1035_RULE);
+    JSON_EACH (replicated, list) {
+        const struct json *group = json_get(replicated, "groupName");
+        if (group && !name_is_dns1035_label(json_bytes(group)))
+            admission_error(x, FIELD_INVALID, AT(x, LIST "[%u].groupName", i), group, NAME_DNS1035_RULE);
+        i++;
+    }
+}
+
 void admission_jobset(struct admission *x, const struct kind *kind)
 {
     const struct queued_kind *k = &queued_kinds[QUEUED_JOBSET];
@@ -162,11 +260,11 @@ void admission_jobset(struct admission *x, const struct kind *kind)
     const struct json *list = json_get(spec, "replicatedJobs");
     check_list(x, spec, list);
     check_targets(x, list, json_path(spec, "successPolicy", "targetReplicatedJobs", NULL), "spec.successPolicy.targetReplicatedJobs");
-    const struct json *rules = json_path(spec, "failurePolicy", "rules", NULL);
-    uint32_t i = 0;
-    admission_unique(x, rules, "spec.failurePolicy.rules", "name");
-    JSON_EACH (rule, rules)
-        check_targets(x, list, json_get(rule, "targetReplicatedJobs"), AT(x, "spec.failurePolicy.rules[%u].targetReplicatedJobs", i++));
+    if (!x->old) {
+        check_rules(x, list, json_path(spec, "failurePolicy", "rules", NULL));
+        check_coordinator(x, spec, list);
+        check_labels(x, spec, list);
+    }
     admission_managed_by(x, k, NULL);
     admission_queue_rules(x, k);
     if (x->old)
