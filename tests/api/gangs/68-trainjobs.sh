@@ -41,6 +41,17 @@ soon "and the nodes go" '^$' k get pods -l jobset.sigs.k8s.io/replicatedjob-name
 k delete trainjob mpi >/dev/null
 soon "deleted, it leaves nothing" '^$' k get jobsets,jobs,pods,services,secrets,configmaps -o 'jsonpath={range .items[?(@.metadata.name!="kube-root-ca.crt")]}{.metadata.name} {end}'
 
+# --- Volcano's group: whole, or not at all, and why
+{
+    echo "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainingRuntime, metadata: {name: volcano}, spec: {mlPolicy: {torch: {}}, podGroupPolicy: {volcano: {}}, template: {metadata: {annotations: {scheduling.volcano.sh/queue-name: default}}, spec: {replicatedJobs: [$(job node 600 trainer "")]}}}}"
+    echo ---
+    trainjob large volcano 'trainer: {numNodes: 20, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}'
+} | apply
+soon "its PodGroup" '^20 default 160$' k get podgroup.scheduling.volcano.sh large -o 'jsonpath={.spec.minMember} {.spec.queue} {.spec.minResources.nvidia\.com/gpu}'
+soon "so many GPUs are not there" 'Insufficient nvidia.com/gpu|nvidia.com/gpu' "$PROGRAM" why trainjob/large -n "$NS"
+is "none of it starts" "" k get pods -l jobset.sigs.k8s.io/jobset-name=large -o 'jsonpath={.items[*].spec.nodeName}'
+k delete trainjob large --wait=false >/dev/null
+
 # --- jax, torch
 trainjob jax jax 'trainer: {numNodes: 2}' | apply
 soon "jax: who is first" '^JAX_NUM_PROCESSES=2 JAX_PROCESS_ID= JAX_COORDINATOR_ADDRESS=jax-node-0-0.jax:29500 $' env_of jax-node-0

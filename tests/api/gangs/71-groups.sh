@@ -46,6 +46,10 @@ lws apart 3 3 "" "" 'leaderworkerset.sigs.k8s.io/exclusive-topology: kubernetes.
 soon "three groups" '^3/3/3 Available$' status apart
 is "each on a node of its own" "3 3" bash -c "'$KUBECTL' -n '$NS' get pods -l leaderworkerset.sigs.k8s.io/name=apart -o 'jsonpath={range .items[*]}{.metadata.labels.leaderworkerset\\.sigs\\.k8s\\.io/group-index} {.spec.nodeName}{\"\\n\"}{end}' | sort -u | awk '{print; n[\$2]++} END {}' | awk '{pairs++; if (!seen[\$2]++) nodes++} END {print pairs, nodes}'"
 
+lws nowhere 1 2 "" "" 'leaderworkerset.sigs.k8s.io/exclusive-topology: example.com/rack' | apply
+soon "why one waits" "didn't match pod affinity rules" "$PROGRAM" why lws/nowhere -n "$NS"
+says "so do its groups" "didn't match pod affinity rules" "$PROGRAM" why lws/nowhere-0 -n "$NS"
+
 # --- subgroups; names of its own for each group
 lws parts 1 5 'networkConfig: {subdomainPolicy: UniquePerReplica}' 'subGroupPolicy: {subGroupSize: 2}' | apply
 soon "five pods" '^1/1/1 Available$' status parts
