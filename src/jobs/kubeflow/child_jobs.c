@@ -279,6 +279,24 @@ bool child_jobs_make(const struct child_jobs *c)
     return made_n > 0;
 }
 
+void child_jobs_resize(const struct child_jobs *c)
+{
+    struct arena *a = c->work->arena;
+    for (uint32_t s = 0; s < c->n; s++)
+        for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
+            const struct json *child = child_jobs_get(c, &c->jobs[s], i), *is = json_get(child, "spec"), *wanted = c->jobs[s].job_spec;
+            int64_t pods_n = json_get_int64(wanted, "parallelism", 1);
+            if (!child || is_over(child) || object_deleting(child) || json_get_int64(wanted, "completions", -1) != pods_n ||
+                json_get_int64(is, "completions", -1) != json_get_int64(is, "parallelism", 1) ||
+                json_get_int64(is, "parallelism", 1) == pods_n)
+                continue;
+            struct json *patch = object_patch(a, child), *spec = json_ensure_object(a, patch, "spec");
+            json_set_int64(a, spec, "parallelism", pods_n);
+            json_set_int64(a, spec, "completions", pods_n);
+            work_patch(c->work, KUBE_PATCH_MERGE, kube_path(a, "batch", "v1", "jobs", c->work->ns, object_meta(child, "name"), NULL), patch);
+        }
+}
+
 /* ---- ending ---- */
 
 void child_jobs_delete(const struct child_jobs *c, const struct json *child)

@@ -59,6 +59,8 @@ struct json *child_jobs_status(struct arena *a, const struct replicated_job *job
 /* Those that may start and are not there; some hundreds a pass: their coming brings the next. True: there were some. What the server
  * refuses is told by an event JobCreationFailed of the owner, and tried again. */
 bool child_jobs_make(const struct child_jobs *c);
+/* Those that run get as many pods as is said now, where all of their indexes run at once. */
+void child_jobs_resize(const struct child_jobs *c);
 /* Those that have not ended are deleted: they are made again with what the next start puts in. */
 void child_jobs_stop(const struct child_jobs *c);
 void child_jobs_delete(const struct child_jobs *c, const struct json *child);

@@ -148,12 +148,16 @@ static void pass_of_over(struct pass *x)
         work_delete(x->work, path_of(x, NULL), object_meta(x->set, "uid"), "Background");
 }
 
+static bool is_queued(const struct pass *x)
+{
+    return *object_label(x->set, "kueue.x-k8s.io/queue-name") && !x->t->jobs->config.no_kueue;
+}
+
 /* A queued one that was never admitted is about to be suspended. */
 static bool may_run(const struct pass *x)
 {
     const struct json *first = json_item(json_path(x->set, "spec", "replicatedJobs", NULL), 0);
-    bool queued = *object_label(x->set, "kueue.x-k8s.io/queue-name") && !x->t->jobs->config.no_kueue;
-    return !queued || json_path(first, "template", "spec", "template", "metadata", "annotations", "kueue.x-k8s.io/workload", NULL);
+    return !is_queued(x) || json_path(first, "template", "spec", "template", "metadata", "annotations", "kueue.x-k8s.io/workload", NULL);
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -187,6 +191,8 @@ static void reconcile(void *arg, struct work *w)
         child_jobs_stop(&x.children);
     else if (may_run(&x) && !(stale && blocks))
         (void)child_jobs_make(&x.children);
+    if (!suspend && !is_queued(&x)) /* else it is stopped, and queued for as many */
+        child_jobs_resize(&x.children);
     status_write(&x, suspend);
 }
 

@@ -46,6 +46,19 @@ k delete jobset apart --wait=false >/dev/null
 jobset labelled "replicatedJobs: [$(job w 600)]" 'alpha.jobset.sigs.k8s.io/exclusive-topology: kubernetes.io/hostname, alpha.jobset.sigs.k8s.io/node-selector: "true"' | apply
 soon "or those that are labelled for it" "^${NS}_labelled-w-0 alpha.jobset.sigs.k8s.io/no-schedule$" k get job labelled-w-0 -o 'jsonpath={.spec.template.spec.nodeSelector.alpha\.jobset\.sigs\.k8s\.io/namespaced-job} {.spec.template.spec.tolerations[0].key}'
 
+# --- more pods, and fewer
+jobset sized "replicatedJobs: [$(job w 600 '' 'parallelism: 2, completions: 2,')]" | apply
+soon "two pods" '^2$' k get job sized-w-0 -o 'jsonpath={.status.ready}'
+size() { k patch jobset "$1" --type json -p "[{\"op\": \"replace\", \"path\": \"/spec/replicatedJobs/0/template/spec/parallelism\", \"value\": $2}, {\"op\": \"replace\", \"path\": \"/spec/replicatedJobs/0/template/spec/completions\", \"value\": $3}]"; }
+ok "four are asked for" size sized 4 4
+soon "four pods" '^4$' k get job sized-w-0 -o 'jsonpath={.status.ready}'
+ok "and one" size sized 1 1
+soon "one pod" '^1$' k get job sized-w-0 -o 'jsonpath={.status.ready}'
+refuses "not all at once" 'completions: Invalid value: 3: completions must be equal to parallelism' size sized 2 3
+refuses "other numbers of jobs" 'spec.replicatedJobs: .*immutable, but for parallelism and completions' \
+    k patch jobset sized --type json -p '[{"op": "replace", "path": "/spec/replicatedJobs/0/replicas", "value": 2}]'
+k delete jobset sized --wait=false >/dev/null
+
 # --- what is wrong in one
 bad() { { echo "# YAML"; jobset "$1" "$2"; } | k apply -f -; }
 refuses "a reason that no job has" 'rules\[0\].onJobFailureReasons\[0\]: Invalid value: "Crashed": .*write BackoffLimitExceeded' \

@@ -120,7 +120,12 @@ static void check_list(struct admission *x, const struct json *spec, const struc
         admission_error(x, FIELD_INVALID, "spec", NULL, "StartupPolicy and DependsOn APIs are mutually exclusive: leave one of them out");
 }
 
-/* A list of jobs without their numbers, and of a set that stands still without where its pods may run. */
+static bool is_indexed(const struct json *replicated)
+{
+    return text_equal(json_text(json_path(replicated, "template", "spec", "completionMode", NULL), ""), "Indexed");
+}
+
+/* A list of jobs without the numbers of pods, which may change, and of a set that stands still without where its pods may run. */
 static struct json *fixed_parts(struct admission *x, const struct json *list, bool stands)
 {
     static const char *const open[] = {"nodeSelector", "tolerations", "schedulingGates"};
@@ -131,11 +136,44 @@ static struct json *fixed_parts(struct admission *x, const struct json *list, bo
             (void)json_remove(template, "metadata");
         for (size_t i = 0; template && stands && i < sizeof open / sizeof *open; i++)
             (void)json_remove(json_get(template, "spec"), open[i]);
-        (void)json_remove(replicated, "replicas");
+        if (!is_indexed(replicated))
+            continue;
         (void)json_remove(json_path(replicated, "template", "spec", NULL), "parallelism");
         (void)json_remove(json_path(replicated, "template", "spec", NULL), "completions");
     }
     return copy;
+}
+
+static bool is_over(const struct json *set)
+{
+    return text_equal(json_text(json_path(set, "status", "terminalState", NULL), ""), "Completed") ||
+           text_equal(json_text(json_path(set, "status", "terminalState", NULL), ""), "Failed");
+}
+
+/* Jobs that are told apart by their index may get more pods, or fewer: all of them run at once, before as after. */
+static void check_scaled(struct admission *x, const struct json *was, const struct json *list)
+{
+    static const char *const keys[] = {"parallelism", "completions"};
+    uint32_t i = 0;
+    JSON_EACH (replicated, list) {
+        const struct json *old = json_path(json_item(was, i), "template", "spec", NULL), *job = json_path(replicated, "template", "spec", NULL);
+        const char *path = AT(x, LIST "[%u].template.spec", i++);
+        int64_t n[2], before[2];
+        for (int k = 0; k < 2; k++) {
+            n[k] = json_get_int64(job, keys[k], k ? n[0] : 1);
+            before[k] = json_get_int64(old, keys[k], k ? before[0] : 1);
+        }
+        if (n[0] == before[0] && n[1] == before[1])
+            continue;
+        if (is_over(x->old))
+            admission_error(x, FIELD_FORBIDDEN, path, NULL,
+                            "Cannot mutate parallelism or completions when JobSet is in a terminal state (Completed or Failed)");
+        else if (n[0] < 1)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.parallelism", path), json_get(job, "parallelism"), "parallelism must be >= 1");
+        else if (n[0] != n[1])
+            admission_error(x, FIELD_INVALID, AT(x, "%s.completions", path), json_get(job, "completions"),
+                            "completions must be equal to parallelism for Elastic Indexed Jobs: write %lld", (long long)n[0]);
+    }
 }
 
 static void check_update(struct admission *x, const struct queued_kind *k, const struct json *list)
@@ -145,10 +183,14 @@ static void check_update(struct admission *x, const struct queued_kind *k, const
     bool stands = queued_kind_is_suspended(k, x->old) || queued_kind_is_suspended(k, x->object);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         admission_immutable(x, "spec", fixed[i]);
-    if (!was || !list || json_equal(was, list) || json_equal(fixed_parts(x, was, stands), fixed_parts(x, list, stands)))
+    if (!was || !list || json_equal(was, list))
         return;
+    if (json_equal(fixed_parts(x, was, stands), fixed_parts(x, list, stands))) {
+        check_scaled(x, was, list);
+        return;
+    }
     admission_error(x, FIELD_INVALID, LIST, NULL,
-                    "field is immutable, but for numbers, and for node selectors, tolerations, scheduling gates, labels and annotations of "
+                    "field is immutable, but for parallelism and completions of Indexed jobs, and for node selectors, tolerations, scheduling gates, labels and annotations of "
                     "pod templates%s", stands ? "" : " while the set is suspended");
 }
 
