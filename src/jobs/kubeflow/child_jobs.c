@@ -293,7 +293,8 @@ void child_jobs_resize(const struct child_jobs *c)
             struct json *patch = object_patch(a, child), *spec = json_ensure_object(a, patch, "spec");
             json_set_int64(a, spec, "parallelism", pods_n);
             json_set_int64(a, spec, "completions", pods_n);
-            work_patch(c->work, KUBE_PATCH_MERGE, kube_path(a, "batch", "v1", "jobs", c->work->ns, object_meta(child, "name"), NULL), patch);
+            const char *path = kube_path(a, "batch", "v1", "jobs", c->work->ns, object_meta(child, "name"), NULL);
+            work_patch(c->work, KUBE_PATCH_MERGE, path, patch);
         }
 }
 

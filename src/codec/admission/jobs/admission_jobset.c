@@ -156,7 +156,8 @@ static void check_scaled(struct admission *x, const struct json *was, const stru
     static const char *const keys[] = {"parallelism", "completions"};
     uint32_t i = 0;
     JSON_EACH (replicated, list) {
-        const struct json *old = json_path(json_item(was, i), "template", "spec", NULL), *job = json_path(replicated, "template", "spec", NULL);
+        const struct json *old = json_path(json_item(was, i), "template", "spec", NULL),
+                          *job = json_path(replicated, "template", "spec", NULL);
         const char *path = AT(x, LIST "[%u].template.spec", i++);
         int64_t n[2], before[2];
         for (int k = 0; k < 2; k++) {
