@@ -64,6 +64,8 @@ static void place_pod(struct pass *x, const struct json *pod)
             return;
         }
     pod_delete(x, pod); /* the job was made smaller */
+    if (!training_is_mpi(&x->t) && !object_deleting(pod))
+        work_delete(x->work, core_path(x, "services", object_meta(pod, "name")), NULL, NULL);
 }
 
 static void read_pods(struct pass *x)

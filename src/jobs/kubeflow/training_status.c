@@ -255,6 +255,8 @@ static bool count_roles(struct writer *w, const struct json *launcher, struct co
         const struct training_role *role = &w->t->roles[i];
         counts[i] = training_is_mpi(w->t) && strcmp(role->name, "Launcher") == 0 ? count_launcher(launcher) : count(w->t, role);
         struct json *one = json_ensure_object(w->a, roles, role->name);
+        if (!training_is_mpi(w->t))
+            json_set_text(w->a, one, "selector", training_selector(w->a, w->t, role));
         object_count_set(w->a, one, "active", counts[i].active);
         object_count_set(w->a, one, "succeeded", counts[i].succeeded);
         object_count_set(w->a, one, "failed", counts[i].failed);

@@ -34,6 +34,17 @@ soon "workers count as done" '^1 2$' k get pytorchjob well -o 'jsonpath={.status
 soon "and go with their Services" '^service/well-master-0$' k get services -l training.kubeflow.org/job-name=well -o name
 job v1 PyTorchJob elastic "elasticPolicy: {minReplicas: 1, maxReplicas: 3}, pytorchReplicaSpecs: {Worker: {replicas: 2, $(template 600 pytorch)}}" | apply
 soon "an elastic one runs" '^Running/PyTorchJobRunning$' last pytorchjob elastic
+ok "three workers" k scale pytorchjob elastic --replicas=3
+soon "it has three" '^3$' k get pytorchjob elastic -o 'jsonpath={.status.replicaStatuses.Worker.active}'
+says "autoscalers find them" '"selector":"training.kubeflow.org/job-name=elastic,training.kubeflow.org/operator-name=pytorchjob-controller,training.kubeflow.org/replica-type=worker"' \
+    raw "/apis/kubeflow.org/v1/namespaces/$NS/pytorchjobs/elastic/scale"
+apply <<'YAML'
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: elastic}, spec: {maxUnavailable: 1, selector: {matchLabels: {training.kubeflow.org/job-name: elastic}}}}
+YAML
+soon "a budget counts them all" '^3 1$' k get pdb elastic -o 'jsonpath={.status.expectedPods} {.status.disruptionsAllowed}'
+ok "two" k scale pytorchjob elastic --replicas=2
+soon "the third has gone, and its Service" '^Pod/elastic-worker-0 Pod/elastic-worker-1 Service/elastic-worker-0 Service/elastic-worker-1 $' \
+    k get pods,services -l training.kubeflow.org/job-name=elastic -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {end}'
 k patch pod elastic-worker-0 --subresource status --type merge -p '{"status": {"phase": "Succeeded"}}' >/dev/null
 soon "one worker that is done is enough" '^Succeeded/PyTorchJobSucceeded$' last pytorchjob elastic
 k patch pytorchjob lost --type merge -p '{"spec": {"runPolicy": {"suspend": true}}}' >/dev/null
