@@ -246,6 +246,8 @@ static void make_leaders(struct pass *x)
     if (same)
         return;
     tell_progress(x);
+    if (!has_own_names(x) && !has_revision(x, x->leaders)) /* they may have had their own before */
+        make_service(x, NULL);
     struct json *patch = object_patch(a, x->leaders), *to = json_ensure_object(a, patch, "spec");
     set_label(a, json_get(patch, "metadata"), "labels", LWS("template-revision-hash"), x->revision);
     set_label(a, json_get(patch, "metadata"), "annotations", LWS("replicas"), asked);
@@ -257,13 +259,13 @@ static void make_leaders(struct pass *x)
     work_patch(x->work, KUBE_PATCH_MERGE, sets_path(x, x->work->name), patch);
 }
 
-static void make_workers(struct pass *x, const struct group *g)
+static void make_workers(struct pass *x, const struct group *g, bool ready)
 {
     static const char *const kept[] = {LWS("group-index"), LWS("group-key")};
     struct arena *a = x->work->arena;
     const char *name = object_meta(g->leader, "name");
     bool waits = strcmp(json_get_text(x->spec, "startupPolicy", ""), "LeaderReady") == 0 && !is_running(g->leader);
-    if (has_own_names(x) && !g->workers && !object_deleting(g->leader))
+    if (has_own_names(x) && !ready && !object_deleting(g->leader))
         make_service(x, g->leader);
     if (g->workers || x->size == 1 || object_deleting(g->leader) || waits || kube_cache_raw(x->t->stateful_sets, x->work->ns, name).n)
         return;
@@ -399,7 +401,7 @@ static void reconcile(void *arg, struct work *w)
     restart_groups(&x);
     for (int64_t i = 0; i < x.n; i++)
         if (x.groups[i].leader)
-            make_workers(&x, &x.groups[i]);
+            make_workers(&x, &x.groups[i], x.states[i].ready);
     write_status(&x);
 }
 

@@ -56,6 +56,14 @@ soon "five pods" '^1/1/1 Available$' status parts
 is "in parts of two, the leader besides" 'parts-0=0 parts-0-1=0 parts-0-2=0 parts-0-3=1 parts-0-4=1 ' label parts subgroup-index
 is "a Service of the group alone" 'parts-0' k get services -o 'jsonpath={.items[?(@.spec.selector.leaderworkerset\.sigs\.k8s\.io/name=="parts")].metadata.name}'
 says "by which its leader is found" "parts-0.parts-0.$NS" k get pod parts-0-1 -o 'jsonpath={.spec.containers[0].env[?(@.name=="LWS_LEADER_ADDRESS")].value}'
+k patch lws parts --type merge -p '{"spec": {"networkConfig": {"subdomainPolicy": "Shared"}}}' >/dev/null
+soon "names of all of them, when asked for" "parts-0.parts.$NS" k get pod parts-0-1 -o 'jsonpath={.spec.containers[0].env[?(@.name=="LWS_LEADER_ADDRESS")].value}'
+soon "have their Service" '^parts$' k get services -o 'jsonpath={.items[?(@.spec.selector.leaderworkerset\.sigs\.k8s\.io/name=="parts")].metadata.name}'
+lws grown 2 2 | apply
+soon "groups of two" '^2/2/2 Available$' status grown
+k patch lws grown --type merge -p '{"spec": {"leaderWorkerTemplate": {"size": 3}}}' >/dev/null
+soon "become groups of three" '^grown-0=x:1 grown-0-1=x:1 grown-0-2=x:1 grown-1=x:1 grown-1-1=x:1 grown-1-2=x:1 $' images grown
+soon "all of them" '^2/2/2 Available$' status grown
 lws without 1 3 "" 'subGroupPolicy: {subGroupSize: 2, subGroupPolicyType: LeaderExcluded}' | apply
 soon "or without the leader" '^without-0= without-0-1=0 without-0-2=0 $' label without subgroup-index
 
