@@ -333,7 +333,7 @@ struct json *trainjob_gang(struct arena *a, const struct json *trainjob, const s
     JSON_EACH (replicated, json_path(jobset, "spec", "replicatedJobs", NULL)) {
         struct json *template = json_path(replicated, "template", "spec", "template", NULL);
         int64_t n = json_get_int64(replicated, "replicas", 1) * trainjob_pods_n(replicated);
-        if (trainjob_initializes(replicated) || waits_for_pods(jobset, replicated))
+        if (!json_is(template, JSON_OBJECT) || trainjob_initializes(replicated) || waits_for_pods(jobset, replicated))
             continue;
         members += n;
         job_requests_add(a, resources, json_get(template, "spec"), n);

@@ -40,7 +40,8 @@ static struct json *container_named(const struct json *replicated, const char *n
     JSON_EACH (container, list)
         if (strcmp(json_get_text(container, "name", ""), name) == 0)
             return container;
-    return json_item(list, 0);
+    struct json *first = json_item(list, 0);
+    return json_is(first, JSON_OBJECT) ? first : NULL;
 }
 
 struct json *trainjob_container(const struct json *replicated)

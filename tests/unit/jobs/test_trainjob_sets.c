@@ -207,11 +207,39 @@ static void test_patches(void **state)
     assert_non_null(strstr(why, "spec.runtimePatches of manager \"a/b\": "));
 }
 
+/* On clusters whose definitions say less anything may stand anywhere. */
+static void test_odd_runtimes(void **state)
+{
+    (void)state;
+    static const char *const jobs[] = {"1", "\"x\"", "[]", "{}", "{\"name\":7}", "{\"name\":\"node\",\"template\":[]}",
+        "{\"name\":\"node\",\"template\":{\"spec\":3}}", "{\"name\":\"launcher\",\"template\":{\"spec\":{\"template\":\"x\"}}}",
+        "{\"name\":\"node\",\"replicas\":-3,\"template\":{\"spec\":{\"parallelism\":\"x\",\"template\":{\"spec\":{\"containers\":[1,\"node\"]}}}}}",
+        "{\"name\":\"node\",\"dependsOn\":[3],\"template\":{\"spec\":{\"template\":{\"spec\":{\"volumes\":3,\"containers\":[{\"name\":\"node\",\"env\":[1],"
+        "\"command\":\"x\",\"resources\":{\"limits\":[2],\"requests\":\"x\"}}]}}}}}"};
+    static const char *const policies[] = {"\"torch\":{\"envInjection\":{\"targets\":[1,{\"jobName\":\"node\",\"containerNames\":[{}]}]}}", "\"mpi\":3", "\"mpi\":{}",
+                                           "\"jax\":[]", "\"xgboost\":{}"};
+    struct json *job = parse("{\"metadata\":{\"name\":\"t\"},\"spec\":{\"trainer\":{\"numNodes\":2,\"command\":[\"tune\",\"run\"],\"env\":[2,{\"name\":\"A\"}],"
+                             "\"resourcesPerNode\":{\"limits\":{\"cpu\":\"x\"}}},\"initializer\":{\"dataset\":3}}}");
+    for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
+        for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+            struct json *runtime = parse(arena_printf(a, "{\"spec\":{\"mlPolicy\":{%s},\"podGroupPolicy\":{\"volcano\":{}},\"template\":{\"spec\":{"
+                                                         "\"replicatedJobs\":[%s]}}}}", policies[p], jobs[i]));
+            struct replicated_job *sets;
+            const char *why = NULL;
+            struct json *set = trainjob_jobset(a, job, runtime, &why);
+            assert_non_null(set);
+            trainjob_equip(a, job, runtime, set);
+            assert_non_null(trainjob_gang(a, job, runtime, set));
+            (void)trainjob_hostfile(a, job, runtime, set);
+            assert_int_equal(trainjob_sets(a, job, runtime, &sets, &why), 1);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_merge), cmocka_unit_test(test_defaults_and_missing), cmocka_unit_test(test_mpi),
         cmocka_unit_test(test_other_policies), cmocka_unit_test(test_tune), cmocka_unit_test(test_initializers),
-        cmocka_unit_test(test_patches)};
+        cmocka_unit_test(test_patches), cmocka_unit_test(test_odd_runtimes)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
