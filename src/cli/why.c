@@ -84,6 +84,22 @@ static const struct json *waiting_pod_below(struct answer *x, const char *uid, e
     return best;
 }
 
+/* Of a LeaderWorkerSet, or of its group that was asked for: leaders and workers, by the label of the set. */
+static const struct json *waiting_pod_of_groups(struct answer *x)
+{
+    const struct json *best = NULL;
+    JSON_EACH (pod, items(x, JOB_KIND_POD, false)) {
+        if (!text_equal(object_label(pod, "leaderworkerset.sigs.k8s.io/name"), object_meta(x->object, "name")) ||
+            (x->group && !text_equal(object_label(pod, "leaderworkerset.sigs.k8s.io/group-index"), x->group)))
+            continue;
+        if (*object_annotation(pod, "capstan.dev/reason"))
+            return pod;
+        if (!best || (json_path(best, "spec", "nodeName", NULL) && !json_path(pod, "spec", "nodeName", NULL)))
+            best = pod;
+    }
+    return best;
+}
+
 /* Of a job that nobody queues as a whole: its own, those of its Jobs (JobSets, launchers of MPIJobs), of its RayClusters, and of the Jobs
  * of the JobSet that Kubeflow's trainer makes of it. */
 static const struct json *waiting_pod_of_job(struct answer *x, const char *uid)
@@ -189,6 +205,8 @@ static void find_decided(struct answer *x)
         x->decided = job_owned_by(items(x, JOB_KIND_WORKLOAD, false), uid);
         if (!x->decided && x->kind != JOB_KIND_JOB)
             x->decided = job_owned_by(items(x, JOB_KIND_COSCHEDULING, false), uid);
+        if (!x->decided && x->kind == JOB_KIND_TRAINJOB)
+            x->decided = job_owned_by(items(x, JOB_KIND_VOLCANO_GROUP, false), uid);
         if (!x->decided)
             x->decided = waiting_pod_of_job(x, uid);
         break;
@@ -205,7 +223,7 @@ static void find_decided(struct answer *x)
     case JOB_KIND_LEADERWORKERSET:
         x->decided = workload_of_set(x, items(x, JOB_KIND_WORKLOAD, false), uid);
         if (!x->decided)
-            x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);
+            x->decided = x->kind == JOB_KIND_LEADERWORKERSET ? waiting_pod_of_groups(x) : waiting_pod(items(x, JOB_KIND_POD, false), uid);
         break;
     case JOB_KIND_REPLICASET:
     case JOB_KIND_DAEMONSET:

@@ -131,8 +131,6 @@ static void resize(struct world *w, int kind, const char *path)
     int n = pick(w, 6);
     if (k->replicas)
         world_patch(w, path, "{\"spec\":{\"%s\":{\"Worker\":{\"replicas\":%d}}}}", k->replicas, n);
-    else if (ids[kind] == QUEUED_TRAINJOB)
-        world_patch(w, path, "{\"spec\":{\"trainer\":{\"numNodes\":%d}}}", 1 + n);
 }
 
 static void delete_workload_of(struct world *w, const char *path)
@@ -300,6 +298,8 @@ static void look_at(struct look *l, int kind, const struct json *job)
     const struct queued_kind *k = &queued_kinds[ids[kind]];
     const struct json *own = workload_of(l, job);
     bool runs = !queued_kind_is_suspended(k, job);
+    if (*object_controller(job, "kind")) /* the JobSet of a TrainJob */
+        return;
     if (!text_starts(object_meta(job, "name"), KINDS_PREFIX) || object_deleting(job) || object_condition_true(job, k->succeeded) ||
         object_condition_true(job, "Failed") || (own && (object_deleting(own) || object_condition_true(own, "Finished"))))
         return;

@@ -3,6 +3,7 @@
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
+#include "apiserver/tables/table_path.h"
 #include "base/collections/map.h"
 #include "codec/kinds/label_selector.h"
 
@@ -48,8 +49,10 @@ static const struct json *controller_of(const struct json *object)
     return NULL;
 }
 
-/* The object that says how many: the controller, or the Deployment above its ReplicaSet. NULL: it says nothing of the kind. */
-static const struct json *scale_find(struct apiserver *s, struct arena *a, const char *ns, const struct json *object)
+/* The object that says how many, and how many: the controller, or the Deployment above its ReplicaSet. NULL: it says nothing of the
+ * kind. */
+static const struct json *scale_find(struct apiserver *s, struct arena *a, const char *ns, const struct json *object,
+                                     int64_t *ret_replicas)
 {
     const struct json *found = NULL, *owner;
     for (int level = 0; level < 2 && (owner = controller_of(object)); level++) {
@@ -59,6 +62,7 @@ static const struct json *scale_find(struct apiserver *s, struct arena *a, const
         if (!object || strcmp(uid, json_get_text(owner, "uid", "")) != 0)
             break;
         found = object;
+        *ret_replicas = json_int64(table_path_find(object, k->scale_spec_path ? k->scale_spec_path : ".spec.replicas"), 1);
     }
     return found;
 }
@@ -74,8 +78,8 @@ static void scales_add(struct scales *scales, struct apiserver *s, struct arena 
         scales->expected += json_get_int64(scales->seen, uid, 0) < 0;
         return;
     }
-    const struct json *scale = owner ? scale_find(s, a, o->ns, object_parse(a, o->body)) : NULL;
-    int64_t replicas = scale ? json_int64(json_path(scale, "spec", "replicas", NULL), 1) : -1;
+    int64_t replicas = -1;
+    const struct json *scale = owner ? scale_find(s, a, o->ns, object_parse(a, o->body), &replicas) : NULL;
     const char *top = json_text(json_path(scale, "metadata", "uid", NULL), "");
     bool is_known = scale && json_get(scales->seen, top); /* another ReplicaSet of the same Deployment */
     if (owner)

@@ -24,12 +24,13 @@ static bool owns(enum job_kind kind)
     return kind == JOB_KIND_VCJOB || job_queued_kind(kind) != NULL;
 }
 
-/* A name alone must be one job's: what is done to the wrong one cannot be taken back. */
+/* A name alone must be one job's: what is done to the wrong one cannot be taken back. The JobSet that a TrainJob has made is no other. */
 static int check_only(struct drive *d, const char *name, struct err *e)
 {
     for (int i = d->kind + 1; owns(d->kind) && i < JOB_KINDS_N; i++) {
         struct err one = {0};
-        if (owns((enum job_kind)i) && job_get(d->c, d->a, (enum job_kind)i, name, &one))
+        const struct json *other = owns((enum job_kind)i) ? job_get(d->c, d->a, (enum job_kind)i, name, &one) : NULL;
+        if (other && !text_equal(object_controller(other, "uid"), object_meta(d->object, "uid")))
             return err_set(e, E_INVALID, "there are a %s and a %s of this name: write %s/%s or %s/%s", job_kinds[d->kind].title,
                            job_kinds[i].title, job_kinds[d->kind].kind, name, job_kinds[i].kind, name);
     }

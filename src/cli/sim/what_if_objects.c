@@ -101,7 +101,8 @@ static struct json *workload_of(struct reading *x, const struct queued_kind *k, 
                 *spec = json_ensure_object(a, workload, "spec"), *sets = pod_sets_of(x, k, job, e);
     static const char *const same[] = {"name", "namespace", "uid", "creationTimestamp"};
     const struct kueue_kind *kind = kueue_kind_of(k);
-    const char *later = kind->later ? kind->later(a, k, job) : NULL;
+    const char *later = k == &queued_kinds[QUEUED_TRAINJOB] ? kueue_trainjob_later(a, job, runtime_of(x, job))
+                        : kind->later ? kind->later(NULL, a, k, job) : NULL;
     int64_t most_s;
     json_set_text(a, workload, "apiVersion", "kueue.x-k8s.io/v1beta2");
     json_set_text(a, workload, "kind", "Workload");

@@ -144,5 +144,10 @@ void admission_kai_duration(struct admission *x, const struct json *spec, const 
 void admission_lws(struct admission *x, const struct kind *k);      /* leaderworkerset.x-k8s.io */
 /* Of a pod that a LeaderWorkerSet has made, as it is created: in which group it is, and what its containers find of that. */
 void admission_lws_pod(struct admission *x, struct json *spec);
+/* The pod stands in one domain with those that have this value of the label, and in none with others that have the label. Of one priority,
+ * and then of all namespaces, or NULL: of all, in its namespace. */
+void admission_keep_apart(struct admission *x, struct json *spec, const char *domain, const char *label, const char *value,
+                          const char *priority);
+void admission_jobset_pod(struct admission *x, struct json *spec); /* its priority is known */
 
 #endif

@@ -10,7 +10,7 @@
 struct unused {
     const char *group, *plural;
     const char *path;     /* dots between members, [] after a list: each item. "" = the kind as a whole */
-    const char *harmless; /* a value that asks for nothing; NULL = none */
+    const char *harmless; /* values that ask for nothing, A|B; NULL = none */
     const char *instead;  /* what happens */
     unsigned unless;      /* ADMISSION_*_SHARES: it has an effect where these are on, as `instead` says; 0 = it never has */
 };
@@ -38,6 +38,7 @@ struct unused {
 #define TREE_BY_PARENT "the tree of queues is that of spec.parent, each with its spec.weight"
 #define NO_PROBES "nobody connects to pods: the targets are waited for until they have completed; write taskStatusList"
 
+#define NO_FLUX "nobody installs Flux in its pods: they run the trainer's command"
 #define NOT_SCALED "the job keeps its number of pods"
 /* They go into a PodGroup, which jobs have that no queue holds. */
 #define OF_ALL_KUBEFLOW(plural) \
@@ -63,15 +64,9 @@ static const struct unused table[] = {
     {VCJOB, "jobs", "spec.tasks[].topologyPolicy", "none", NO_TOPOLOGY},
     {"flow.volcano.sh", "jobflows", "spec.flows[].dependsOn.probe.httpGetList", NULL, NO_PROBES},
     {"flow.volcano.sh", "jobflows", "spec.flows[].dependsOn.probe.tcpSocketList", NULL, NO_PROBES},
-    {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.leaderWorkerTemplate.subGroupPolicy", NULL,
-     "pods get no labels of a subgroup"},
-    {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge", "0",
-     "groups are updated one by one, from the last"},
-    {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable", "1",
-     "groups are updated one by one, from the last"},
-    {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.rules[].onJobFailureMessagePatterns", NULL, "the rule is applied whatever a job says"},
-    {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.restartStrategy", "Recreate", "all jobs are made again"},
-    {"jobset.x-k8s.io", "jobsets", "spec.replicatedJobs[].groupName", "default", "jobs and pods get no labels of the group"},
+    {"trainer.kubeflow.org", "clustertrainingruntimes", "spec.mlPolicy.flux", NULL, NO_FLUX},
+    {"trainer.kubeflow.org", "trainingruntimes", "spec.mlPolicy.flux", NULL, NO_FLUX},
+    {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.restartStrategy", "Recreate|BlockingRecreate", "all jobs are made again"},
     {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.metrics", NULL, NOT_SCALED},
     {KUBEFLOW, "paddlejobs", "spec.elasticPolicy.metrics", NULL, NOT_SCALED},
     {KUBEFLOW, "paddlejobs", "spec.elasticPolicy.minReplicas", NULL, NOT_SCALED},
@@ -125,8 +120,6 @@ static const struct {
     {"", "namespaces", false, YUNIKORN "namespace.maxApps", NULL, "as many applications run as there is room for"},
     {"", "namespaces", false, YUNIKORN "parentqueue", NULL, "namespaces have no queues: an application names its own"},
     {"scheduling.k8s.io", "priorityclasses", false, YUNIKORN "allow-preemption", "true", "whether its pods end for others is up to their priority"},
-    {"jobset.x-k8s.io", "jobsets", false, "alpha.jobset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
-    {"leaderworkerset.x-k8s.io", "leaderworkersets", false, "leaderworkerset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {KUEUE, "localqueues", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
     {KUEUE, "cohorts", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
     {KUEUE, "localqueues", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
@@ -236,7 +229,13 @@ static bool is_meant(const struct json *v, const char *harmless)
         return v->type != JSON_BOOL || json_bool(v, true);
     _cleanup_buf_ struct buf text = {0};
     json_write(&text, v);
-    return !bytes_is(v->type == JSON_STRING ? json_bytes(v) : buf_view(&text), harmless);
+    struct bytes value = v->type == JSON_STRING ? json_bytes(v) : buf_view(&text);
+    for (size_t n; *harmless; harmless += n + (harmless[n] == '|')) {
+        n = strcspn(harmless, "|");
+        if (value.n == n && memcmp(value.data, harmless, n) == 0)
+            return false;
+    }
+    return true;
 }
 
 /* Does a value at `path` below v ask for something? WHY  most do not, and no path has to be put together for them. */

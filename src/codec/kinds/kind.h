@@ -39,7 +39,7 @@ struct kind {
     uint32_t storage;              /* index of the version that is stored */
     const struct kind *stored;     /* the kind as which its objects are stored; NULL = itself. events.k8s.io: the Event of core */
     uint32_t flags;
-    const char *scale_spec_path, *scale_status_path, *scale_selector_path; /* CRDs with scale: ".spec.replicas"; NULL else */
+    const char *scale_spec_path, *scale_status_path, *scale_selector_path; /* ".spec.replicas"; NULL: as built-in kinds have them */
 };
 
 struct kind_table;

@@ -21,6 +21,14 @@ static const char *number(struct arena *a, int64_t n)
     return arena_printf(a, "%lld", (long long)n);
 }
 
+static int64_t all_n(const struct child_jobs *c, const struct replicated_job *until)
+{
+    int64_t n = 0;
+    for (uint32_t s = 0; s < c->n && &c->jobs[s] != until; s++)
+        n += c->jobs[s].replicas;
+    return n;
+}
+
 static const struct json *get_any(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
 {
     const struct json *child = kube_cache_get(c->cache, c->work->ns, name_of(c, job, i), c->work->arena);
@@ -43,6 +51,20 @@ const struct json *child_jobs_get(const struct child_jobs *c, const struct repli
 static bool is_over(const struct json *child)
 {
     return object_condition_true(child, "Complete") || object_condition_true(child, "Failed");
+}
+
+uint32_t child_jobs_failures(const struct child_jobs *c, struct child_failure **ret_failures)
+{
+    struct child_failure *list = arena_zero(c->work->arena, (size_t)all_n(c, NULL) + 1, sizeof *list);
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < c->n; s++)
+        for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
+            const struct json *child = child_jobs_get(c, &c->jobs[s], i);
+            if (object_condition_true(child, "Failed") && !object_deleting(child))
+                list[n++] = (struct child_failure){child, &c->jobs[s]};
+        }
+    *ret_failures = list;
+    return n;
 }
 
 struct child_counts child_jobs_count(const struct child_jobs *c, const struct replicated_job *job)
@@ -77,11 +99,12 @@ struct json *child_jobs_status(struct arena *a, const struct replicated_job *job
 
 /* ---- making ---- */
 
-static int64_t all_n(const struct child_jobs *c, const struct replicated_job *until)
+/* Jobs of its group: of all of it, or of those before `until`. */
+static int64_t group_n(const struct child_jobs *c, const char *group, const struct replicated_job *until)
 {
     int64_t n = 0;
     for (uint32_t s = 0; s < c->n && &c->jobs[s] != until; s++)
-        n += c->jobs[s].replicas;
+        n += strcmp(c->jobs[s].group, group) == 0 ? c->jobs[s].replicas : 0;
     return n;
 }
 
@@ -115,9 +138,15 @@ static void mark(const struct child_jobs *c, struct json *meta, const struct rep
         {"jobset.sigs.k8s.io/job-global-index", number(a, all_n(c, job) + i)},
         {"jobset.sigs.k8s.io/job-key", job_key(c, name_of(c, job, i))},
         {CHILD_ATTEMPT_LABEL, number(a, c->attempt)},
+        {"jobset.sigs.k8s.io/group-name", job->group},
+        {"jobset.sigs.k8s.io/group-replicas", number(a, group_n(c, job->group, NULL))},
+        {"jobset.sigs.k8s.io/job-group-index", number(a, group_n(c, job->group, job) + i)},
+        {"jobset.sigs.k8s.io/coordinator", c->coordinator ? c->coordinator : ""},
     };
     struct json *labels = json_ensure_object(a, meta, "labels"), *annotations = json_ensure_object(a, meta, "annotations");
     for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
+        if (!*marks[m].value)
+            continue;
         json_set_text(a, labels, marks[m].key, marks[m].value);
         json_set_text(a, annotations, marks[m].key, marks[m].value);
     }
@@ -135,6 +164,31 @@ static struct json *object_new(const struct child_jobs *c, const char *api_versi
     return job_object(a, c->owner, job_owner(a, c->owner, c->api_version, c->kind), api_version, kind, name);
 }
 
+/* A domain of its own for each Job: pods are told by their annotation (codec/admission/pods/admission_jobset_pod.c), or stand where
+ * somebody has labelled nodes with the Job's name. */
+static void exclude(const struct child_jobs *c, const struct replicated_job *job, struct json *meta, struct json *template)
+{
+    static const char *const keys[] = {CHILD_EXCLUSIVE, CHILD_BY_SELECTOR};
+    struct arena *a = c->work->arena;
+    struct json *pod_meta = json_ensure_object(a, template, "metadata"), *pod_spec = json_ensure_object(a, template, "spec");
+    const struct json *of_job = json_get(job->annotations, CHILD_EXCLUSIVE) ? job->annotations
+                                                                            : json_path(c->owner, "metadata", "annotations", NULL);
+    for (size_t i = 0; i < 2 && json_get(of_job, CHILD_EXCLUSIVE); i++)
+        if (json_get(of_job, keys[i])) {
+            json_set_text(a, json_ensure_object(a, meta, "annotations"), keys[i], json_get_text(of_job, keys[i], ""));
+            json_set_text(a, json_ensure_object(a, pod_meta, "annotations"), keys[i], json_get_text(of_job, keys[i], ""));
+        }
+    if (!json_get(of_job, CHILD_EXCLUSIVE) || !json_get(of_job, CHILD_BY_SELECTOR))
+        return;
+    struct json *toleration = json_new(a, JSON_OBJECT);
+    json_set_text(a, toleration, "key", "alpha.jobset.sigs.k8s.io/no-schedule");
+    json_set_text(a, toleration, "operator", "Exists");
+    json_set_text(a, toleration, "effect", "NoSchedule");
+    json_append(json_ensure_array(a, pod_spec, "tolerations"), toleration);
+    json_set_text(a, json_ensure_object(a, pod_spec, "nodeSelector"), "alpha.jobset.sigs.k8s.io/namespaced-job",
+                  arena_printf(a, "%s_%s", c->work->ns, json_get_text(meta, "name", "")));
+}
+
 static void create(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
 {
     struct arena *a = c->work->arena;
@@ -145,6 +199,7 @@ static void create(const struct child_jobs *c, const struct replicated_job *job,
     json_set(a, child, "spec", spec);
     struct json *template = json_ensure_object(a, spec, "template"), *pod_spec = json_ensure_object(a, template, "spec");
     mark(c, json_ensure_object(a, template, "metadata"), job, i);
+    exclude(c, job, json_get(child, "metadata"), template);
     if (c->subdomain)
         json_set_text(a, pod_spec, "subdomain", c->subdomain);
     work_create(c->work, kube_path(a, "batch", "v1", "jobs", c->work->ns, NULL, NULL), child);
@@ -222,6 +277,25 @@ bool child_jobs_make(const struct child_jobs *c)
         }
     }
     return made_n > 0;
+}
+
+void child_jobs_resize(const struct child_jobs *c)
+{
+    struct arena *a = c->work->arena;
+    for (uint32_t s = 0; s < c->n; s++)
+        for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
+            const struct json *child = child_jobs_get(c, &c->jobs[s], i), *is = json_get(child, "spec"), *wanted = c->jobs[s].job_spec;
+            int64_t pods_n = json_get_int64(wanted, "parallelism", 1);
+            if (!child || is_over(child) || object_deleting(child) || json_get_int64(wanted, "completions", -1) != pods_n ||
+                json_get_int64(is, "completions", -1) != json_get_int64(is, "parallelism", 1) ||
+                json_get_int64(is, "parallelism", 1) == pods_n)
+                continue;
+            struct json *patch = object_patch(a, child), *spec = json_ensure_object(a, patch, "spec");
+            json_set_int64(a, spec, "parallelism", pods_n);
+            json_set_int64(a, spec, "completions", pods_n);
+            const char *path = kube_path(a, "batch", "v1", "jobs", c->work->ns, object_meta(child, "name"), NULL);
+            work_patch(c->work, KUBE_PATCH_MERGE, path, patch);
+        }
 }
 
 /* ---- ending ---- */

@@ -12,13 +12,15 @@
 #include "wire/json.h"
 
 #define CHILD_SET_LABEL "jobset.sigs.k8s.io/jobset-name"
+#define CHILD_EXCLUSIVE "alpha.jobset.sigs.k8s.io/exclusive-topology"
+#define CHILD_BY_SELECTOR "alpha.jobset.sigs.k8s.io/node-selector"
 #define CHILD_ATTEMPT_LABEL "jobset.sigs.k8s.io/restart-attempt"
 
 struct jobs;
 struct replicated_job {
-    const char *name;
+    const char *name, *group;      /* of its own, and of those that belong together ("": of none) */
     int64_t replicas, count;       /* jobs of it (LIMIT: child_jobs_bound), pods that one runs at a time */
-    bool is_trainer;               /* of a TrainJob: it trains */
+    bool is_trainer, is_initializer; /* of a TrainJob: it trains, or fetches what is trained with */
     struct json *job_spec;         /* JobSpec; without suspend */
     const struct json *labels, *annotations; /* of the Jobs; NULL: none */
     const struct json *depends_on; /* array or NULL */
@@ -30,6 +32,7 @@ struct child_jobs {
     const struct json *owner;
     const char *api_version, *kind; /* of the owner */
     const char *subdomain;          /* NULL: pods get no host names */
+    const char *coordinator;        /* where it is found; NULL: there is none */
     const struct json *claims;      /* made before the first Job (jobset_claims); NULL: none */
     bool hides_unready;             /* the Service shows only pods that are ready */
     bool in_order;                  /* each begins when those before it are ready */
@@ -39,6 +42,12 @@ struct child_jobs {
 };
 /* A Job with the label was seen, or has gone: its owner of this kind is looked at. KEY "ns/name" of the Job. */
 void child_jobs_seen(struct workqueue *owners, const char *kind, const char *key, struct bytes object);
+/* Those of this attempt that have failed and are not about to go. Returns how many. */
+struct child_failure {
+    const struct json *job;
+    const struct replicated_job *of;
+};
+uint32_t child_jobs_failures(const struct child_jobs *c, struct child_failure **ret_failures);
 /* How many of them are in which state. */
 struct child_counts {
     int64_t ready, succeeded, failed, active, suspended;
@@ -50,6 +59,8 @@ struct json *child_jobs_status(struct arena *a, const struct replicated_job *job
 /* Those that may start and are not there; some hundreds a pass: their coming brings the next. True: there were some. What the server
  * refuses is told by an event JobCreationFailed of the owner, and tried again. */
 bool child_jobs_make(const struct child_jobs *c);
+/* Those that run get as many pods as is said now, where all of their indexes run at once. */
+void child_jobs_resize(const struct child_jobs *c);
 /* Those that have not ended are deleted: they are made again with what the next start puts in. */
 void child_jobs_stop(const struct child_jobs *c);
 void child_jobs_delete(const struct child_jobs *c, const struct json *child);

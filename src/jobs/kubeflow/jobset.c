@@ -8,6 +8,7 @@
 #include "jobs/kubeflow/jobset_plan.h"
 
 #define API_VERSION "jobset.x-k8s.io/v1alpha2"
+#define RESTARTING "RestartingJobSet"
 #define CONTROLLER "jobset.sigs.k8s.io/jobset-controller"
 
 struct jobsets {
@@ -31,44 +32,78 @@ static const char *path_of(const struct pass *x, const char *sub)
 static void say(struct pass *x, struct json *conditions, const char *type, bool status, const char *reason, const char *message)
 {
     if (object_condition_set(x->work->arena, conditions, type, status, reason, message, x->now_ms, 0))
-        job_event(x->t->jobs, x->set, API_VERSION, "JobSet", strcmp(type, "Failed") == 0 ? "Warning" : "Normal", reason, "%s", message);
+        job_event(x->t->jobs, x->set, API_VERSION, "JobSet", status && (strcmp(type, "Failed") == 0 || strcmp(type, RESTARTING) == 0) ? "Warning" : "Normal", reason, "%s", message);
 }
 
-static const struct json *first_failed(const struct pass *x, const struct replicated_job **ret_of)
+/* A condition that is there is taken back; one that never was stays away. */
+static void unsay(struct pass *x, struct json *conditions, const char *type, const char *reason, const char *message)
 {
+    if (object_condition_true(x->set, type))
+        say(x, conditions, type, false, reason, message);
+}
+
+/* Which parts begin when, as far as it is InOrder. */
+static void tell_order(struct pass *x, struct json *conditions, const struct child_counts *counts)
+{
+    bool all = true;
     for (uint32_t s = 0; s < x->children.n; s++)
-        for (int64_t i = 0; i < x->children.jobs[s].replicas; i++) {
-            const struct json *child = child_jobs_get(&x->children, &x->children.jobs[s], i);
-            *ret_of = &x->children.jobs[s];
-            if (object_condition_true(child, "Failed") && !object_deleting(child))
-                return child;
-        }
-    return NULL;
+        all = all && counts[s].ready + counts[s].succeeded + counts[s].failed >= x->children.jobs[s].replicas;
+    if (!x->children.in_order)
+        return;
+    if (!all) {
+        say(x, conditions, "StartupPolicyInProgress", true, "InOrderStartupPolicyInProgress", "in order startup policy is in progress");
+        unsay(x, conditions, "StartupPolicyCompleted", "InOrderStartupPolicyCompleted", "in order startup policy has completed");
+        return;
+    }
+    say(x, conditions, "StartupPolicyCompleted", true, "InOrderStartupPolicyCompleted", "in order startup policy has completed");
+    unsay(x, conditions, "StartupPolicyInProgress", "InOrderStartupPolicyInProgress", "in order startup policy is in progress");
+}
+
+static bool all_ready(const struct pass *x, const struct child_counts *counts)
+{
+    bool all = true;
+    for (uint32_t s = 0; s < x->children.n; s++)
+        all = all && counts[s].ready + counts[s].succeeded >= x->children.jobs[s].replicas;
+    return all;
+}
+
+static void restart(struct pass *x, struct json *status, struct json *conditions, const struct jobset_decision *d)
+{
+    struct arena *a = x->work->arena;
+    if (d->alone)
+        child_jobs_delete(&x->children, d->failed);
+    else
+        json_set_int64(a, status, "restarts", json_get_int64(status, "restarts", 0) + 1);
+    if (d->counts)
+        json_set_int64(a, status, "restartsCountTowardsMax", json_get_int64(status, "restartsCountTowardsMax", 0) + 1);
+    job_event(x->t->jobs, x->set, API_VERSION, "JobSet", "Warning", d->reason, "%s", d->message);
+    if (!d->alone)
+        say(x, conditions, RESTARTING, true, d->rule ? arena_printf(a, "FailurePolicy_%s", d->rule) : "DefaultFailurePolicy", d->message);
 }
 
 static void conclude(struct pass *x, struct json *status, const struct child_counts *counts)
 {
     struct arena *a = x->work->arena;
     struct json *conditions = json_ensure_array(a, status, "conditions");
-    const struct replicated_job *of = NULL;
-    const struct json *failed = first_failed(x, &of);
-    struct jobset_decision d = jobset_decide(a, x->set, x->children.jobs, x->children.n, counts, failed, of);
-    if (d.verdict == JOBSET_COMPLETED || d.verdict == JOBSET_FAILED) {
-        const char *type = d.verdict == JOBSET_COMPLETED ? "Completed" : "Failed";
-        json_set_text(a, status, "terminalState", type);
-        say(x, conditions, type, true, d.reason, d.message);
-    }
-    if (d.verdict != JOBSET_RESTARTS)
+    struct child_failure *failures;
+    uint32_t failures_n = child_jobs_failures(&x->children, &failures);
+    struct jobset_decision d = jobset_decide(a, x->set, x->children.jobs, x->children.n, counts, failures, failures_n);
+    if (all_ready(x, counts))
+        unsay(x, conditions, RESTARTING, "JobsReady", "all jobs are ready");
+    if (d.verdict == JOBSET_RESTARTS) {
+        restart(x, status, conditions, &d);
         return;
-    if (d.alone)
-        child_jobs_delete(&x->children, failed);
+    }
+    tell_order(x, conditions, counts);
+    if (d.verdict == JOBSET_GOES_ON)
+        return;
+    const char *type = d.verdict == JOBSET_COMPLETED ? "Completed" : "Failed";
+    json_set_text(a, status, "terminalState", type);
+    say(x, conditions, type, true, d.reason, d.message);
+    if (d.verdict == JOBSET_COMPLETED)
+        unsay(x, conditions, RESTARTING, "JobSetCompleted", d.message);
     else
-        json_set_int64(a, status, "restarts", json_get_int64(status, "restarts", 0) + 1);
-    if (d.counts)
-        json_set_int64(a, status, "restartsCountTowardsMax", json_get_int64(status, "restartsCountTowardsMax", 0) + 1);
-    job_event(x->t->jobs, x->set, API_VERSION, "JobSet", "Warning",
-              d.alone ? "RestartJobFailurePolicyAction" : "RestartJobSetFailurePolicyAction", "job %s has failed: %s made again",
-              object_meta(failed, "name"), d.alone ? "it is" : "all jobs are");
+        unsay(x, conditions, RESTARTING, "JobSetFailed", "jobset failed");
 }
 
 static void status_write(struct pass *x, bool suspend)
@@ -85,9 +120,10 @@ static void status_write(struct pass *x, bool suspend)
     if (!json_get(status, "restarts"))
         json_set_int64(a, status, "restarts", 0);
     struct json *conditions = json_ensure_array(a, status, "conditions");
-    if (suspend)
+    if (suspend) {
         say(x, conditions, "Suspended", true, "SuspendedJobs", "jobset is suspended");
-    else if (object_condition_true(x->set, "Suspended"))
+        unsay(x, conditions, RESTARTING, "JobSetSuspended", "jobset is suspended");
+    } else if (object_condition_true(x->set, "Suspended"))
         say(x, conditions, "Suspended", false, "ResumeJobs", "jobset is resumed");
     if (!suspend)
         conclude(x, status, counts);
@@ -112,12 +148,16 @@ static void pass_of_over(struct pass *x)
         work_delete(x->work, path_of(x, NULL), object_meta(x->set, "uid"), "Background");
 }
 
+static bool is_queued(const struct pass *x)
+{
+    return *object_label(x->set, "kueue.x-k8s.io/queue-name") && !x->t->jobs->config.no_kueue;
+}
+
 /* A queued one that was never admitted is about to be suspended. */
 static bool may_run(const struct pass *x)
 {
     const struct json *first = json_item(json_path(x->set, "spec", "replicatedJobs", NULL), 0);
-    bool queued = *object_label(x->set, "kueue.x-k8s.io/queue-name") && !x->t->jobs->config.no_kueue;
-    return !queued || json_path(first, "template", "spec", "template", "metadata", "annotations", "kueue.x-k8s.io/workload", NULL);
+    return !is_queued(x) || json_path(first, "template", "spec", "template", "metadata", "annotations", "kueue.x-k8s.io/workload", NULL);
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -135,7 +175,8 @@ static void reconcile(void *arg, struct work *w)
         return;
     const struct json *network = json_path(x.set, "spec", "network", NULL), *order = json_path(x.set, "spec", "startupPolicy", NULL);
     x.children = (struct child_jobs){.all = t->jobs, .work = w, .cache = t->children, .owner = x.set, .api_version = API_VERSION,
-        .kind = "JobSet", .subdomain = jobset_subdomain(w->arena, x.set), .hides_unready = !json_get_bool(network, "publishNotReadyAddresses", true),
+        .kind = "JobSet", .subdomain = jobset_subdomain(w->arena, x.set), .coordinator = jobset_coordinator(w->arena, x.set),
+        .hides_unready = !json_get_bool(network, "publishNotReadyAddresses", true),
         .in_order = strcmp(json_get_text(order, "startupPolicyOrder", ""), "InOrder") == 0,
         .claims = jobset_claims(w->arena, x.set), .attempt = json_int64(json_path(x.set, "status", "restarts", NULL), 0)};
     x.children.n = jobset_jobs(w->arena, x.set, &x.children.jobs);
@@ -143,11 +184,15 @@ static void reconcile(void *arg, struct work *w)
         pass_of_over(&x);
         return;
     }
-    bool suspend = queued_kind_is_suspended(k, x.set), stale = child_jobs_clear(&x.children);
+    const char *strategy = json_text(json_path(x.set, "spec", "failurePolicy", "restartStrategy", NULL), "");
+    bool suspend = queued_kind_is_suspended(k, x.set), stale = child_jobs_clear(&x.children),
+         blocks = x.children.in_order || strcmp(strategy, "BlockingRecreate") == 0;
     if (suspend)
         child_jobs_stop(&x.children);
-    else if (may_run(&x) && !(stale && x.children.in_order))
+    else if (may_run(&x) && !(stale && blocks))
         (void)child_jobs_make(&x.children);
+    if (!suspend && !is_queued(&x)) /* else it is stopped, and queued for as many */
+        child_jobs_resize(&x.children);
     status_write(&x, suspend);
 }
 

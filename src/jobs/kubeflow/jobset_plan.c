@@ -1,5 +1,6 @@
 /* jobset_plan.c - see jobset_plan.h */
 #include "jobs/kubeflow/jobset_plan.h"
+#include "codec/schema/schema_checks.h"
 #include "kube/object.h"
 
 const char *jobset_subdomain(struct arena *a, const struct json *jobset)
@@ -11,22 +12,15 @@ const char *jobset_subdomain(struct arena *a, const struct json *jobset)
     return arena_text(a, *given ? given : object_meta(jobset, "name"));
 }
 
-/* Every Job and pod is told where the coordinator is found. */
-static void tell_coordinator(struct arena *a, const struct json *jobset, struct replicated_job *job, struct json *meta)
+const char *jobset_coordinator(struct arena *a, const struct json *jobset)
 {
     const struct json *coordinator = json_path(jobset, "spec", "coordinator", NULL);
-    const char *domain = jobset_subdomain(a, jobset);
-    if (!coordinator || !domain)
-        return;
-    const char *at = arena_printf(a, "%s-%s-%lld-%lld.%s", object_meta(jobset, "name"), json_get_text(coordinator, "replicatedJob", ""),
-                                  (long long)json_get_int64(coordinator, "jobIndex", 0),
-                                  (long long)json_get_int64(coordinator, "podIndex", 0), domain);
-    struct json *both = json_new(a, JSON_OBJECT);
-    json_set_text(a, both, "jobset.sigs.k8s.io/coordinator", at);
-    JSON_EACH (old, job->annotations)
-        json_set(a, both, old->key, json_clone(a, old));
-    job->annotations = both;
-    json_set_text(a, json_ensure_object(a, meta, "annotations"), "jobset.sigs.k8s.io/coordinator", at);
+    const char *domain = json_text(json_path(jobset, "spec", "network", "subdomain", NULL), "");
+    if (!coordinator)
+        return NULL;
+    return arena_printf(a, "%s-%s-%lld-%lld.%s", object_meta(jobset, "name"), json_get_text(coordinator, "replicatedJob", ""),
+                        (long long)json_get_int64(coordinator, "jobIndex", 0), (long long)json_get_int64(coordinator, "podIndex", 0),
+                        *domain ? domain : object_meta(jobset, "name"));
 }
 
 static const char *claim_name(struct arena *a, const struct json *jobset, const struct json *claim)
@@ -85,6 +79,7 @@ uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicat
         struct replicated_job *job = &jobs[n++];
         int64_t parallelism = json_get_int64(spec, "parallelism", 1), completions = json_get_int64(spec, "completions", parallelism);
         job->name = json_get_text(replicated, "name", "");
+        job->group = json_get_text(replicated, "groupName", "default");
         job->replicas = child_jobs_bound(json_get_int64(replicated, "replicas", 1));
         job->count = completions < parallelism ? completions : parallelism;
         job->job_spec = json_is(spec, JSON_OBJECT) ? json_clone(a, spec) : json_new(a, JSON_OBJECT);
@@ -95,7 +90,6 @@ uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicat
         if (strcmp(json_get_text(job->job_spec, "completionMode", ""), "Indexed") == 0 && !json_get(job->job_spec, "completions"))
             json_set_int64(a, job->job_spec, "completions", parallelism);
         struct json *pods = json_ensure_object(a, job->job_spec, "template");
-        tell_coordinator(a, jobset, job, json_ensure_object(a, pods, "metadata"));
         add_claims(a, jobset, json_ensure_object(a, pods, "spec"));
     }
     *ret_jobs = jobs;
@@ -123,42 +117,79 @@ static bool succeeded(const struct json *jobset, const struct replicated_job *jo
     return any ? done > 0 : done >= wanted;
 }
 
-/* Of the first rule that fits the Job; without one the set is restarted. */
-static const char *action_of(const struct json *policy, const struct json *failed, const struct replicated_job *of)
+static bool says(const struct json *patterns, const char *message)
 {
-    const char *reason = json_get_text(object_condition(failed, "Failed"), "reason", "");
-    JSON_EACH (rule, json_get(policy, "rules"))
-        if (has_name(json_get(rule, "targetReplicatedJobs"), of->name) && has_name(json_get(rule, "onJobFailureReasons"), reason))
-            return json_get_text(rule, "action", "RestartJobSet");
-    return "RestartJobSet";
+    bool found = !patterns || !patterns->n, one;
+    JSON_EACH (pattern, patterns) /* one that cannot be understood is found nowhere */
+        found = found || (schema_pattern_finds(json_text(pattern, ""), &message, 1, &one) && one);
+    return found;
 }
 
-static struct jobset_decision after_failure(struct arena *a, const struct json *jobset, const struct json *failed,
-                                            const struct replicated_job *of)
+static bool fits(const struct json *rule, const struct child_failure *f)
+{
+    const struct json *condition = object_condition(f->job, "Failed");
+    return has_name(json_get(rule, "targetReplicatedJobs"), f->of->name) &&
+           has_name(json_get(rule, "onJobFailureReasons"), json_get_text(condition, "reason", "")) &&
+           says(json_get(rule, "onJobFailureMessagePatterns"), json_get_text(condition, "message", ""));
+}
+
+/* The first of them, by time, that the rule is for; rule NULL: it is for all. NULL: it is for none. */
+static const struct child_failure *first_of(const struct json *rule, const struct child_failure *failures, uint32_t n)
+{
+    const struct child_failure *first = NULL;
+    const char *first_at = "";
+    for (uint32_t i = 0; i < n; i++) {
+        const char *at = json_get_text(object_condition(failures[i].job, "Failed"), "lastTransitionTime", "");
+        if ((rule && !fits(rule, &failures[i])) || (first && strcmp(at, first_at) >= 0))
+            continue;
+        first = &failures[i];
+        first_at = at;
+    }
+    return first;
+}
+
+static struct jobset_decision failed_for(struct arena *a, const char *reason, const char *why, const struct child_failure *first)
+{
+    return (struct jobset_decision){.verdict = JOBSET_FAILED, .reason = reason, .failed = first->job,
+        .message = arena_printf(a, "%s (first failed job: %s)", why, object_meta(first->job, "name"))};
+}
+
+/* The first rule that is for one of them decides; without one the set is restarted. SOURCE JobSet */
+static struct jobset_decision after_failure(struct arena *a, const struct json *jobset, const struct child_failure *failures, uint32_t n)
 {
     const struct json *policy = json_path(jobset, "spec", "failurePolicy", NULL);
-    const char *job = object_meta(failed, "name"), *action = action_of(policy, failed, of);
-    int64_t used = json_int64(json_path(jobset, "status", "restartsCountTowardsMax", NULL), 0);
+    const struct child_failure *first = NULL;
+    const char *action = "RestartJobSet", *rule_name = NULL;
     if (!policy)
-        return (struct jobset_decision){JOBSET_FAILED, false, false, "FailedJobs",
-            arena_printf(a, "jobset failed due to one or more job failures (first failed job: %s)", job)};
+        return failed_for(a, "FailedJobs", "jobset failed due to one or more job failures", first_of(NULL, failures, n));
+    JSON_EACH (rule, json_get(policy, "rules"))
+        if (!first && (first = first_of(rule, failures, n))) {
+            action = json_get_text(rule, "action", action);
+            rule_name = json_get_text(rule, "name", "");
+        }
+    first = first ? first : first_of(NULL, failures, n);
+    const char *reason = arena_printf(a, "%sFailurePolicyAction", action),
+               *why = arena_printf(a, "applying %s failure policy action", action);
     if (strcmp(action, "FailJobSet") == 0)
-        return (struct jobset_decision){JOBSET_FAILED, false, false, "FailJobSetFailurePolicyAction",
-            arena_printf(a, "applying FailJobSet failure policy action (first failed job: %s)", job)};
+        return failed_for(a, reason, why, first);
     bool counts = strstr(action, "IgnoreMaxRestarts") == NULL;
-    if (counts && used >= json_get_int64(policy, "maxRestarts", 0))
-        return (struct jobset_decision){JOBSET_FAILED, false, false, "ReachedMaxRestarts",
-            arena_printf(a, "jobset failed due to reaching max number of restarts (first failed job: %s)", job)};
-    bool alone = text_starts(action, "RestartJob") && !text_starts(action, "RestartJobSet");
-    return (struct jobset_decision){JOBSET_RESTARTS, counts, alone, NULL, NULL};
+    if (counts && json_int64(json_path(jobset, "status", "restartsCountTowardsMax", NULL), 0) >= json_get_int64(policy, "maxRestarts", 0))
+        return failed_for(a, "ReachedMaxRestarts", "jobset failed due to reaching max number of restarts", first);
+    struct jobset_decision d = failed_for(a, reason, why, first);
+    d.verdict = JOBSET_RESTARTS;
+    d.counts = counts;
+    d.alone = text_starts(action, "RestartJob") && !text_starts(action, "RestartJobSet");
+    d.rule = rule_name;
+    return d;
 }
 
 struct jobset_decision jobset_decide(struct arena *a, const struct json *jobset, const struct replicated_job *jobs, uint32_t n,
-                                     const struct child_counts *counts, const struct json *failed, const struct replicated_job *of)
+                                     const struct child_counts *counts, const struct child_failure *failures, uint32_t failures_n)
 {
-    if (failed)
-        return after_failure(a, jobset, failed, of);
+    if (failures_n)
+        return after_failure(a, jobset, failures, failures_n);
     if (n && succeeded(jobset, jobs, n, counts))
-        return (struct jobset_decision){JOBSET_COMPLETED, false, false, "AllJobsCompleted", "jobset completed successfully"};
-    return (struct jobset_decision){JOBSET_GOES_ON, false, false, NULL, NULL};
+        return (struct jobset_decision){.verdict = JOBSET_COMPLETED, .reason = "AllJobsCompleted",
+                                        .message = "jobset completed successfully"};
+    return (struct jobset_decision){.verdict = JOBSET_GOES_ON};
 }

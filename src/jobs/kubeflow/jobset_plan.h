@@ -13,14 +13,18 @@ uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicat
 struct json *jobset_claims(struct arena *a, const struct json *jobset);
 const char *jobset_subdomain(struct arena *a, const struct json *jobset); /* NULL: its pods have no host names */
 
+const char *jobset_coordinator(struct arena *a, const struct json *jobset); /* where it is found; NULL: there is none */
+
 enum jobset_verdict { JOBSET_GOES_ON, JOBSET_COMPLETED, JOBSET_FAILED, JOBSET_RESTARTS };
 struct jobset_decision {
     enum jobset_verdict verdict;
     bool counts, alone;          /* JOBSET_RESTARTS: towards maxRestarts; only the Job that has failed */
-    const char *reason, *message; /* of the condition */
+    const char *reason, *message; /* of the condition, or of the event of a restart */
+    const char *rule;            /* JOBSET_RESTARTS: by which rule; NULL: by none */
+    const struct json *failed;   /* the Job for which it is so; NULL: none has failed */
 };
-/* `failed`: a Job of `of` that has failed, or NULL. counts[i]: of jobs[i]. */
+/* counts[i]: of jobs[i]. */
 struct jobset_decision jobset_decide(struct arena *a, const struct json *jobset, const struct replicated_job *jobs, uint32_t n,
-                                     const struct child_counts *counts, const struct json *failed, const struct replicated_job *of);
+                                     const struct child_counts *counts, const struct child_failure *failures, uint32_t failures_n);
 
 #endif

@@ -1,17 +1,19 @@
 /* lws.c - running LeaderWorkerSets where no LWS operator is installed (the embedded cluster)
  *
  *   LeaderWorkerSet NAME ── StatefulSet NAME, its leaders ── pod NAME-2 ── StatefulSet NAME-2, the workers of group 2 ── pod NAME-2-1
- *                       └── Service NAME, their names
+ *                       └── Service NAME, their names                └── Service NAME-2, where each group has its own (UniquePerReplica)
  *
  * What differs from pod to pod is written as it is made (codec/admission/pods/admission_lws_pod.c). A group goes with its leader: whoever
  * owns a StatefulSet of workers is its leader's pod.
  *
- * ORDER  groups are updated one by one from the last: the leaders' partition falls when all above are ready with the new template.
+ * ORDER  groups are updated from the last, as lws_plan.h says: the leaders' partition falls.
  * SOURCE lws v1.
  */
 #include "base/clock.h"
+#include "jobs/batch/pod_template.h"
 #include "jobs/controllers.h"
 #include "jobs/kubeflow/child_jobs.h"
+#include "jobs/kubeflow/lws_plan.h"
 
 #define API_VERSION "leaderworkerset.x-k8s.io/v1"
 #define LWS(word) "leaderworkerset.sigs.k8s.io/" word
@@ -23,16 +25,18 @@ struct leader_worker_sets {
 };
 struct group {
     const struct json *leader, *workers; /* NULL: not there */
-    bool ready, updated;
 };
 struct pass {
     struct leader_worker_sets *t;
     struct work *work;
     const struct json *set, *spec, *below;
     const struct json *leaders; /* their StatefulSet; NULL: it is not there */
-    int64_t replicas, size;
+    int64_t replicas, now, n, size; /* groups: wanted, of the leaders' StatefulSet, of the lists: the larger of both */
+    int64_t ready_n;
+    int64_t partition, planned;     /* what that is to be, and how many groups meanwhile */
     const char *revision;
-    struct group *groups; /* by index, as many as replicas */
+    struct group *groups;           /* by index */
+    struct lws_group *states;
     int64_t now_ms;
 };
 
@@ -54,7 +58,7 @@ static const char *revision_of(struct arena *a, const struct json *spec)
 static int64_t group_of(const struct pass *x, const struct json *object)
 {
     int64_t group;
-    return bytes_int64(bytes_of(object_label(object, LWS("group-index"))), &group) && group >= 0 && group < x->replicas ? group : -1;
+    return bytes_int64(bytes_of(object_label(object, LWS("group-index"))), &group) && group >= 0 && group < x->n ? group : -1;
 }
 
 static bool is_leader(const struct json *pod)
@@ -69,11 +73,20 @@ static bool workers_ready(const struct json *workers)
     return json_get_int64(status, "readyReplicas", 0) == wanted && json_get_int64(status, "replicas", 0) == wanted;
 }
 
+static bool has_revision(const struct pass *x, const struct json *object)
+{
+    return strcmp(object_label(object, LWS("template-revision-hash")), x->revision) == 0;
+}
+
 static void find_groups(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct bytes key, raw;
-    x->groups = arena_zero(a, (size_t)x->replicas + 1, sizeof *x->groups);
+    x->leaders = kube_cache_get(x->t->stateful_sets, x->work->ns, x->work->name, a);
+    x->now = x->leaders ? child_jobs_bound(json_get_int64(json_get(x->leaders, "spec"), "replicas", 1)) : 0;
+    x->n = x->replicas > x->now ? x->replicas : x->now;
+    x->groups = arena_zero(a, (size_t)x->n + 1, sizeof *x->groups);
+    x->states = arena_zero(a, (size_t)x->n + 1, sizeof *x->states);
     for (size_t at = 0; kube_cache_next_of(x->t->pods, x->work->key, &at, &key, &raw);) {
         const struct json *pod = json_parse(a, raw, NULL, NULL);
         int64_t group = is_leader(pod) ? group_of(x, pod) : -1;
@@ -82,21 +95,34 @@ static void find_groups(struct pass *x)
     }
     for (size_t at = 0; kube_cache_next_of(x->t->stateful_sets, x->work->key, &at, &key, &raw);) {
         const struct json *one = json_parse(a, raw, NULL, NULL);
-        int64_t group = group_of(x, one);
-        if (strcmp(object_meta(one, "name"), x->work->name) == 0)
-            x->leaders = one;
-        else if (group >= 0)
+        int64_t group = strcmp(object_meta(one, "name"), x->work->name) == 0 ? -1 : group_of(x, one);
+        if (group >= 0)
             x->groups[group].workers = one;
     }
-    for (int64_t i = 0; i < x->replicas; i++) {
+    for (int64_t i = 0; i < x->n; i++) {
         struct group *g = &x->groups[i];
         bool alone = x->size == 1, own = alone || (g->leader && g->workers &&
                                                    strcmp(object_controller(g->workers, "uid"), object_meta(g->leader, "uid")) == 0);
         if (!own)
             g->workers = NULL; /* of the leader before this one: they go with it */
-        g->ready = g->leader && own && is_running(g->leader) && !object_deleting(g->leader) && (alone || workers_ready(g->workers));
-        g->updated = g->leader && strcmp(object_label(g->leader, LWS("template-revision-hash")), x->revision) == 0;
+        bool leads = g->leader && is_running(g->leader) && !object_deleting(g->leader);
+        x->states[i].ready = leads && own && (alone || workers_ready(g->workers));
+        x->states[i].updated = has_revision(x, g->leader) && (alone || has_revision(x, g->workers));
     }
+}
+
+static void plan(struct pass *x)
+{
+    const struct json *rolling = json_path(x->spec, "rolloutStrategy", "rollingUpdateConfiguration", NULL);
+    struct lws_rollout r = {.replicas = x->replicas, .most_surge = pod_share(json_get(rolling, "maxSurge"), 0, x->replicas, true),
+                            .most_unavailable = pod_share(json_get(rolling, "maxUnavailable"), 1, x->replicas, false),
+                            .least = json_get_int64(rolling, "partition", 0), .is_there = x->leaders, .now = x->now, .groups = x->states,
+                            .asked = x->replicas};
+    r.is_new = x->leaders && !has_revision(x, x->leaders);
+    r.partition = json_int64(json_path(x->leaders, "spec", "updateStrategy", "rollingUpdate", "partition", NULL), 0);
+    (void)bytes_int64(bytes_of(object_annotation(x->leaders, LWS("replicas"))), &r.asked);
+    lws_plan(&r, &x->partition, &x->planned);
+    x->planned = child_jobs_bound(x->planned);
 }
 
 /* ---- what is made ---- */
@@ -119,6 +145,16 @@ static struct json *template_of(struct pass *x, const char *key)
     set_label(a, metadata, "labels", LWS("name"), x->work->name);
     set_label(a, metadata, "labels", LWS("template-revision-hash"), x->revision);
     set_label(a, metadata, "annotations", LWS("size"), arena_printf(a, "%lld", (long long)x->size));
+    const struct json *sub = json_get(x->below, "subGroupPolicy");
+    if (sub) {
+        set_label(a, metadata, "annotations", LWS("subgroup-policy-type"), json_get_text(sub, "subGroupPolicyType", "LeaderWorker"));
+        set_label(a, metadata, "annotations", LWS("subgroup-size"),
+                  arena_printf(a, "%lld", (long long)json_get_int64(sub, "subGroupSize", 1)));
+    }
+    static const char *const own[] = {LWS("exclusive-topology"), LWS("subgroup-exclusive-topology")};
+    for (size_t i = 0; i < (sub ? 2 : 1); i++)
+        if (*object_annotation(x->set, own[i]))
+            set_label(a, metadata, "annotations", own[i], object_annotation(x->set, own[i]));
     return template;
 }
 
@@ -150,30 +186,34 @@ static const char *sets_path(const struct pass *x, const char *name)
     return kube_path(x->work->arena, "apps", "v1", "statefulsets", x->work->ns, name, NULL);
 }
 
-/* The first group from the last that has not its new template yet, or is not ready with it: it may be updated, those below may not. */
-static int64_t partition_of(const struct pass *x)
-{
-    int64_t least = json_int64(json_path(x->spec, "rolloutStrategy", "rollingUpdateConfiguration", "partition", NULL), 0), at = x->replicas;
-    while (at > 0 && x->groups[at - 1].updated && x->groups[at - 1].ready)
-        at--;
-    at = at > 0 ? at - 1 : 0;
-    return at > least ? at : least;
-}
-
-static void make_service(struct pass *x)
+/* Of the set (leader NULL), or of one group. */
+static void make_service(struct pass *x, const struct json *leader)
 {
     struct arena *a = x->work->arena;
     struct json *service = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, service, "metadata"),
                 *spec = json_ensure_object(a, service, "spec");
     json_set_text(a, service, "apiVersion", "v1");
     json_set_text(a, service, "kind", "Service");
-    json_set_text(a, metadata, "name", x->work->name);
+    json_set_text(a, metadata, "name", leader ? object_meta(leader, "name") : x->work->name);
     json_set_text(a, metadata, "namespace", x->work->ns);
-    json_set(a, metadata, "ownerReferences", job_owner(a, x->set, API_VERSION, "LeaderWorkerSet"));
+    json_set(a, metadata, "ownerReferences",
+             leader ? job_owner(a, leader, "v1", "Pod") : job_owner(a, x->set, API_VERSION, "LeaderWorkerSet"));
     json_set_text(a, spec, "clusterIP", "None");
     json_set_bool(a, spec, "publishNotReadyAddresses", true);
     set_label(a, spec, "selector", LWS("name"), x->work->name);
+    if (leader)
+        set_label(a, spec, "selector", LWS("group-index"), object_label(leader, LWS("group-index")));
     work_create(x->work, kube_path(a, "", "v1", "services", x->work->ns, NULL, NULL), service);
+}
+
+static void tell_progress(struct pass *x)
+{
+    int64_t was = json_int64(json_path(x->leaders, "spec", "updateStrategy", "rollingUpdate", "partition", NULL), 0);
+    const char *what = was - 1 == x->partition ? arena_printf(x->work->arena, "Updating replica %lld", (long long)x->partition)
+                                               : arena_printf(x->work->arena, "Updating replicas %lld to %lld (inclusive)",
+                                                              (long long)x->partition, (long long)was - 1);
+    if (has_revision(x, x->leaders) && x->partition < was)
+        job_event_then(x->t->jobs, x->work, x->set, API_VERSION, "LeaderWorkerSet", "Normal", "GroupsUpdating", "%s", what);
 }
 
 static void make_leaders(struct pass *x)
@@ -184,29 +224,34 @@ static void make_leaders(struct pass *x)
     set_label(a, metadata, "labels", LWS("worker-index"), "0");
     if (has_own_names(x))
         set_label(a, metadata, "annotations", LWS("subdomainPolicy"), "UniquePerReplica");
-    struct json *set = stateful_set(x, x->work->name, x->replicas, x->work->name, template), *spec = json_get(set, "spec");
+    struct json *set = stateful_set(x, x->work->name, x->planned, x->work->name, template), *spec = json_get(set, "spec");
+    const char *asked = arena_printf(a, "%lld", (long long)x->replicas);
+    set_label(a, json_get(set, "metadata"), "annotations", LWS("replicas"), asked);
     json_set(a, json_get(set, "metadata"), "ownerReferences", job_owner(a, x->set, API_VERSION, "LeaderWorkerSet"));
     struct json *selector = json_ensure_object(a, json_ensure_object(a, spec, "selector"), "matchLabels");
     json_set_text(a, selector, LWS("name"), x->work->name);
     json_set_text(a, selector, LWS("worker-index"), "0");
     struct json *rolling = json_ensure_object(a, json_ensure_object(a, spec, "updateStrategy"), "rollingUpdate");
     json_set_text(a, json_get(spec, "updateStrategy"), "type", "RollingUpdate");
-    json_set_int64(a, rolling, "partition", x->leaders ? partition_of(x) : 0);
+    json_set_int64(a, rolling, "partition", x->partition);
     if (!x->leaders) {
-        make_service(x);
+        if (!has_own_names(x))
+            make_service(x, NULL);
         work_create(x->work, sets_path(x, NULL), set);
         return;
     }
     const struct json *is = json_get(x->leaders, "spec");
-    bool same = json_get_int64(is, "replicas", 1) == x->replicas &&
-                json_int64(json_path(is, "updateStrategy", "rollingUpdate", "partition", NULL), 0) ==
-                    json_get_int64(rolling, "partition", 0) &&
-                strcmp(object_label(x->leaders, LWS("template-revision-hash")), x->revision) == 0;
+    bool same = x->now == x->planned && has_revision(x, x->leaders) && strcmp(object_annotation(x->leaders, LWS("replicas")), asked) == 0 &&
+                json_int64(json_path(is, "updateStrategy", "rollingUpdate", "partition", NULL), 0) == x->partition;
     if (same)
         return;
+    tell_progress(x);
+    if (!has_own_names(x) && !has_revision(x, x->leaders)) /* they may have had their own before */
+        make_service(x, NULL);
     struct json *patch = object_patch(a, x->leaders), *to = json_ensure_object(a, patch, "spec");
     set_label(a, json_get(patch, "metadata"), "labels", LWS("template-revision-hash"), x->revision);
-    json_set_int64(a, to, "replicas", x->replicas);
+    set_label(a, json_get(patch, "metadata"), "annotations", LWS("replicas"), asked);
+    json_set_int64(a, to, "replicas", x->planned);
     json_set(a, to, "updateStrategy", json_clone(a, json_get(spec, "updateStrategy")));
     struct json *diff = object_diff(a, json_get(is, "template"), template);
     if (diff)
@@ -214,12 +259,14 @@ static void make_leaders(struct pass *x)
     work_patch(x->work, KUBE_PATCH_MERGE, sets_path(x, x->work->name), patch);
 }
 
-static void make_workers(struct pass *x, const struct group *g)
+static void make_workers(struct pass *x, const struct group *g, bool ready)
 {
     static const char *const kept[] = {LWS("group-index"), LWS("group-key")};
     struct arena *a = x->work->arena;
     const char *name = object_meta(g->leader, "name");
     bool waits = strcmp(json_get_text(x->spec, "startupPolicy", ""), "LeaderReady") == 0 && !is_running(g->leader);
+    if (has_own_names(x) && !ready && !object_deleting(g->leader))
+        make_service(x, g->leader);
     if (g->workers || x->size == 1 || object_deleting(g->leader) || waits || kube_cache_raw(x->t->stateful_sets, x->work->ns, name).n)
         return;
     struct json *template = template_of(x, "workerTemplate"), *metadata = json_get(template, "metadata");
@@ -261,7 +308,7 @@ static void restart_groups(struct pass *x)
     const char *policy = json_get_text(x->below, "restartPolicy", "");
     bool at_start = strcmp(policy, "RecreateGroupOnPodRestart") == 0;
     struct bytes key, raw;
-    size_t n = (size_t)x->replicas + 1;
+    size_t n = (size_t)x->n + 1;
     bool *falls = arena_zero(x->work->arena, n, sizeof *falls), *pends = arena_zero(x->work->arena, n, sizeof *pends);
     if (!at_start && strcmp(policy, "RecreateGroupAfterStart") != 0)
         return;
@@ -276,7 +323,7 @@ static void restart_groups(struct pass *x)
         falls[group] |= has_restarted(pod) || object_deleting(pod);
         pends[group] |= is_pending(pod);
     }
-    for (int64_t i = 0; i < x->replicas; i++) {
+    for (int64_t i = 0; i < x->n; i++) {
         const struct json *leader = x->groups[i].leader;
         if (!falls[i] || object_deleting(leader) || (pends[i] && !at_start))
             continue;
@@ -292,21 +339,29 @@ static void restart_groups(struct pass *x)
 
 static void say(struct pass *x, struct json *conditions, const char *type, bool is, const char *reason, const char *message)
 {
-    if (is || object_condition_true(x->set, type))
-        (void)object_condition_set(x->work->arena, conditions, type, is, reason, message, x->now_ms, 0);
+    bool was = object_condition_true(x->set, type);
+    int64_t generation = object_generation_of(x->set);
+    if ((is || was) && object_condition_set(x->work->arena, conditions, type, is, reason, message, x->now_ms, generation) && is && !was)
+        job_event(x->t->jobs, x->set, API_VERSION, "LeaderWorkerSet", "Normal", reason, "%s, with %lld groups ready of total %lld groups",
+                  message, (long long)x->ready_n, (long long)x->replicas);
 }
 
 static void write_status(struct pass *x)
 {
     struct arena *a = x->work->arena;
-    int64_t ready_n = 0, updated_n = 0, there_n = 0;
-    for (int64_t i = 0; i < x->replicas; i++) {
-        there_n += x->groups[i].leader != NULL;
-        ready_n += x->groups[i].ready;
-        updated_n += x->groups[i].updated;
+    int64_t ready_n = 0, updated_n = 0, stays_ready_n = 0, behind_n = 0,
+            least = json_int64(json_path(x->spec, "rolloutStrategy", "rollingUpdateConfiguration", "partition", NULL), 0);
+    for (int64_t i = 0; i < x->n; i++) {
+        const struct lws_group *g = &x->states[i];
+        bool to_be = x->groups[i].leader && i >= least && i < x->replicas;
+        ready_n += g->ready;
+        updated_n += g->updated;
+        stays_ready_n += g->ready && i < x->replicas;
+        behind_n += to_be && !g->updated && (x->size == 1 || x->groups[i].workers);
     }
     struct json *status = object_status_copy(a, x->set), *conditions = object_conditions_copy(a, x->set);
-    bool updating = updated_n < there_n, available = !updating && ready_n == x->replicas;
+    x->ready_n = ready_n;
+    bool updating = behind_n > 0, available = !updating && stays_ready_n == x->replicas;
     say(x, conditions, "Available", available, "AllGroupsReady", "All replicas are ready");
     say(x, conditions, "Progressing", !available, "GroupsProgressing", "Replicas are progressing");
     say(x, conditions, "UpdateInProgress", updating, "GroupsUpdating", "Rolling Upgrade is in progress");
@@ -341,11 +396,12 @@ static void reconcile(void *arg, struct work *w)
     x.size = child_jobs_bound(json_get_int64(x.below, "size", 1));
     x.revision = revision_of(w->arena, x.spec);
     find_groups(&x);
+    plan(&x);
     make_leaders(&x);
     restart_groups(&x);
-    for (int64_t i = 0; i < x.replicas; i++)
+    for (int64_t i = 0; i < x.n; i++)
         if (x.groups[i].leader)
-            make_workers(&x, &x.groups[i]);
+            make_workers(&x, &x.groups[i], x.states[i].ready);
     write_status(&x);
 }
 

@@ -64,6 +64,8 @@ static void place_pod(struct pass *x, const struct json *pod)
             return;
         }
     pod_delete(x, pod); /* the job was made smaller */
+    if (!training_is_mpi(&x->t) && !object_deleting(pod))
+        work_delete(x->work, core_path(x, "services", object_meta(pod, "name")), NULL, NULL);
 }
 
 static void read_pods(struct pass *x)
@@ -96,7 +98,7 @@ static void make_pods(struct pass *x, const struct training_role *role, int64_t 
     struct arena *a = x->work->arena;
     for (int64_t i = 0; i < role->replicas && *left > 0; i++) {
         const struct json *pod = role->pods[i];
-        if (pod && training_may_rerun(role, pod))
+        if (pod && training_may_rerun(&x->t, role, pod))
             pod_delete(x, pod);
         if (pod)
             continue;
@@ -163,15 +165,18 @@ static void stop_launcher(struct pass *x)
                     object_meta(x->launcher, "uid"), "Background");
 }
 
-/* All of them, or those that have not ended. */
+/* All of them, or those that have not ended; each with its Service. */
 static void stop_pods(struct pass *x, bool all)
 {
     for (uint32_t i = 0; i < x->t.roles_n; i++)
         for (int64_t p = 0; p < x->t.roles[i].replicas; p++) {
             const struct json *pod = x->t.roles[i].pods[p];
             const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
-            if (pod && (all || (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)))
-                pod_delete(x, pod);
+            if (!pod || object_deleting(pod) || (!all && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)))
+                continue;
+            pod_delete(x, pod);
+            if (!training_is_mpi(&x->t))
+                work_delete(x->work, core_path(x, "services", object_meta(pod, "name")), NULL, NULL);
         }
 }
 
@@ -182,6 +187,9 @@ static void pass_of_over(struct pass *x, const char *ended)
     int64_t ended_ms;
     if (strcmp(clean, "None") != 0)
         stop_pods(x, strcmp(clean, "All") == 0);
+    struct json *diff = object_diff(x->work->arena, json_get(x->t.job, "status"), training_status_over(x->work->arena, &x->t));
+    if (diff)
+        work_patch_status(x->work, path_of(x, "status"), x->t.job, diff);
     if (!ttl || !time_parse(bytes_of(ended), &ended_ms))
         return;
     int64_t left_ms = ended_ms + json_int64(ttl, 0) * 1000 - x->now_ms;

@@ -51,6 +51,8 @@ bool training_is_mpi(const struct training *t);
 bool training_waits_for_workers(const struct training *t); /* its launcher does */
 
 const char *training_pod_name(struct arena *a, const struct training *t, const struct training_role *role, int64_t i);
+/* Of its pods, as text: what autoscalers look for. */
+const char *training_selector(struct arena *a, const struct training *t, const struct training_role *role);
 const char *training_api_version(struct arena *a, const struct training *t);
 /* "Never" where exit codes say whether it is run again. */
 const char *training_restarts(const struct training *t, const struct training_role *role);

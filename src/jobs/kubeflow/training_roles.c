@@ -72,6 +72,12 @@ const char *training_pod_name(struct arena *a, const struct training *t, const s
     return arena_printf(a, "%s-%s-%lld", t->name, role->lower, (long long)i);
 }
 
+const char *training_selector(struct arena *a, const struct training *t, const struct training_role *role)
+{
+    return arena_printf(a, TRAINING_JOB_LABEL "=%s," TRAINING_OPERATOR_LABEL "=%s," TRAINING_ROLE_LABEL "=%s", t->name,
+                        t->kind->operator_name, role->lower);
+}
+
 const char *training_restarts(const struct training *t, const struct training_role *role)
 {
     const char *said = json_get_text(role->spec, "restartPolicy", "");

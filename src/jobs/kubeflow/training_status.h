@@ -17,7 +17,9 @@ struct training_news {
 struct json *training_status(struct arena *a, const struct training *t, const struct json *launcher, bool suspended, int64_t now_ms,
                              struct training_news *ret_news);
 int64_t training_ready_n(const struct training_role *role);
-/* It failed with an exit code that its role's restartPolicy ExitCode takes for passing. */
-bool training_may_rerun(const struct training_role *role, const struct json *pod);
+/* The status of a job that is over, once more: nothing of it is active any more. */
+struct json *training_status_over(struct arena *a, const struct training *t);
+/* It failed, and its role's restartPolicy has it made again: OnFailure, Always, or ExitCode where it takes the code for passing. */
+bool training_may_rerun(const struct training *t, const struct training_role *role, const struct json *pod);
 
 #endif

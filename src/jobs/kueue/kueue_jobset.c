@@ -40,9 +40,10 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
 }
 
 /* Those that depend on others, or stand behind others in order. */
-static const char *later(struct arena *a, const struct queued_kind *k, const struct json *job)
+static const char *later(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job)
 {
     const char *list = NULL, *order = json_text(json_path(job, "spec", "startupPolicy", "startupPolicyOrder", NULL), "");
+    (void)j;
     (void)k;
     JSON_EACH (replicated, replicated_jobs(job)) {
         const struct json *depends = json_get(replicated, "dependsOn");

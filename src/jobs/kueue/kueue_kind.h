@@ -47,7 +47,7 @@ struct kueue_kind {
      * known yet. */
     struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why);
     /* Pod sets whose pods are made when those of others have begun or ended, as DECODE_LATER_ANNOTATION has them; NULL: none. */
-    const char *(*later)(struct arena *a, const struct queued_kind *k, const struct json *job);
+    const char *(*later)(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job);
     /* NULL: that of the first pod set that has one */
     const char *(*priority_class)(const struct queued_kind *k, const struct json *job);
     /* Merge patches for the job; of its metadata only annotations. start: 0 or -E_CONFLICT with a sentence when a selector contradicts the
@@ -78,6 +78,7 @@ extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind, kueue_jobset
 const struct kueue_kind *kueue_kind_of(const struct queued_kind *k); /* of a row of queued_kinds */
 /* Of a TrainJob with its runtime (NULL: it is not there), as pod_sets above has them. Pure. */
 struct json *kueue_trainjob_pod_sets(struct arena *a, const struct json *job, const struct json *runtime, const char **ret_why);
+const char *kueue_trainjob_later(struct arena *a, const struct json *job, const struct json *runtime); /* as `later` above */
 /* The PriorityClass of its pods: what the kind says, where it says one for the job as a whole; else that of the first pod set that has
  * one; "": none. */
 const char *kueue_priority_class(const struct queued_kind *k, const struct json *job, const struct json *pod_sets);

@@ -134,7 +134,7 @@ static struct json *wanted_workload(struct pass *x)
         .name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
     r.priority_class = kueue_priority_class(x->s->kind, x->job, pod_sets);
     r.pod_sets = pod_sets;
-    r.later = x->s->calls->later ? x->s->calls->later(a, x->s->kind, x->job) : NULL;
+    r.later = x->s->calls->later ? x->s->calls->later(x->s->all->jobs, a, x->s->kind, x->job) : NULL;
     r.owner_references = job_owner(a, x->job, api_version(x), x->s->kind->kind);
     const char *why = "";
     struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);

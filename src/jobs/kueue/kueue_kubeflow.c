@@ -32,8 +32,9 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
 }
 
 /* WHY  the workers would wait for a launcher that is made when they are ready. */
-static const char *later(struct arena *a, const struct queued_kind *k, const struct json *job)
+static const char *later(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job)
 {
+    (void)j;
     (void)a;
     bool waits = strcmp(json_get_text(json_get(job, "spec"), "launcherCreationPolicy", ""), "WaitForWorkersReady") == 0;
     return k == &queued_kinds[QUEUED_MPIJOB] && waits ? "launcher" : NULL;

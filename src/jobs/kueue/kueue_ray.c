@@ -138,8 +138,9 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
 }
 
 /* It is made when the cluster answers. */
-static const char *later(struct arena *a, const struct queued_kind *k, const struct json *job)
+static const char *later(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job)
 {
+    (void)j;
     (void)a;
     return is_rayjob(k) && is_submitted_as(job, "K8sJobMode") ? SUBMITTER : NULL;
 }

@@ -115,8 +115,9 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
 }
 
 /* The driver asks for executors when it runs. */
-static const char *later(struct arena *a, const struct queued_kind *k, const struct json *job)
+static const char *later(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job)
 {
+    (void)j;
     (void)a;
     (void)k;
     (void)job;

@@ -20,11 +20,11 @@ struct json *kueue_trainjob_pod_sets(struct arena *a, const struct json *job, co
     struct json *list = json_new(a, JSON_ARRAY);
     bool trainer = false;
     for (uint32_t i = 0; i < n; i++)
-        trainer = trainer || sets[i].is_trainer;
+        trainer = trainer || !sets[i].is_initializer;
     /* WHY initializers run before the nodes and not beside them: counted in one gang they would hold what nobody uses.
      */
     for (uint32_t i = 0; i < n; i++)
-        if (!trainer || sets[i].is_trainer)
+        if (!trainer || !sets[i].is_initializer)
             json_append(list, pod_set(a, &sets[i]));
     return n ? list : NULL;
 }
@@ -35,6 +35,29 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
     if (!kube_cache_synced(j->runtimes) || !kube_cache_synced(j->cluster_runtimes))
         return NULL;
     return kueue_trainjob_pod_sets(a, job, trainjob_runtime(j, a, job), ret_why);
+}
+
+/* Those that wait for pods which train beside them: the launcher of mpi. What initializers have to end before is not later than they. */
+const char *kueue_trainjob_later(struct arena *a, const struct json *job, const struct json *runtime)
+{
+    struct replicated_job *sets = NULL;
+    const char *list = NULL, *why = NULL;
+    uint32_t n = trainjob_sets(a, job, runtime, &sets, &why);
+    for (uint32_t i = 0; i < n; i++)
+        JSON_EACH (on, sets[i].depends_on) {
+            bool waits = false, listed = list && strcmp(list, sets[i].name) == 0;
+            for (uint32_t o = 0; o < n; o++)
+                waits = waits || (!sets[o].is_initializer && strcmp(sets[o].name, json_get_text(on, "name", "")) == 0);
+            if (waits && !listed && !sets[i].is_initializer)
+                list = list ? arena_printf(a, "%s,%s", list, sets[i].name) : sets[i].name;
+        }
+    return list;
+}
+
+static const char *later(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job)
+{
+    (void)k;
+    return kueue_trainjob_later(a, job, trainjob_runtime(j, a, job));
 }
 
 static struct json *other_patches(struct arena *a, const struct json *job)
@@ -112,6 +135,7 @@ static bool all_ready(struct jobs *j, struct arena *a, const struct json *job)
 
 const struct kueue_kind kueue_trainjob_kind = {
     .pod_sets = pod_sets,
+    .later = later,
     .start = start,
     .restore = restore,
     .active = active,

@@ -33,7 +33,7 @@ lws multi 3 2 "startupPolicy: LeaderReady" "leaderTemplate: {$pod}"
 soon "two groups start" '^2$' ready multi
 is "and nothing of the third" "4" bound multi
 says "each is a Workload of its own" '0 True 1 True 2 (False)? ?' workloads
-says "columns" 'multi +2 +3 +3 ' k get lws multi
+says "columns" 'multi +2 +3 +2 ' k get lws multi
 says "its pods know their group" 'LWS_LEADER_ADDRESS=multi-1.multi.'"$NS"' LWS_GROUP_SIZE=2 LWS_WORKER_INDEX=1' k get pod multi-1-1 \
     -o 'jsonpath={range .spec.containers[0].env[*]}{.name}={.value} {end}'
 is "labels" "1 1 multi-1" k get pod multi-1-1 -o 'jsonpath={.metadata.labels.leaderworkerset\.sigs\.k8s\.io/group-index} {.metadata.labels.leaderworkerset\.sigs\.k8s\.io/worker-index} {.metadata.annotations.leaderworkerset\.sigs\.k8s\.io/leader-name}'

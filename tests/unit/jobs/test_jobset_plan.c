@@ -26,7 +26,9 @@ static void test_jobs(void **state)
     assert_int_equal(jobs[1].replicas, 1);
     assert_int_equal(json_get_int64(jobs[1].job_spec, "completions", 0), 1); /* Indexed needs it */
     assert_string_equal(json_get_text(jobs[1].labels, "x", ""), "y");
-    assert_string_equal(json_get_text(jobs[1].annotations, "jobset.sigs.k8s.io/coordinator", ""), "js-a-1-0.js");
+    assert_string_equal(jobset_coordinator(a, set), "js-a-1-0.js");
+    assert_null(jobset_coordinator(a, set_of("", "")));
+    assert_string_equal(jobs[1].group, "default");
     assert_string_equal(jobset_subdomain(a, set), "js");
     assert_string_equal(jobset_subdomain(a, set_of("\"network\":{\"subdomain\":\"net\"},", "")), "net");
     assert_null(jobset_subdomain(a, set_of("\"network\":{\"enableDNSHostnames\":false},", "")));
@@ -39,7 +41,7 @@ static struct jobset_decision decide(const struct json *set, int64_t a_well, int
     struct child_counts counts[2] = {{.succeeded = a_well}, {.succeeded = b_well}};
     const struct json *job = failed ? parse(arena_printf(a, "{\"metadata\":{\"name\":\"js-a-0\"},\"status\":{\"conditions\":[{\"type\":"
         "\"Failed\",\"status\":\"True\",\"reason\":\"%s\"}]}}", failed)) : NULL;
-    return jobset_decide(a, set, jobs, n, counts, job, &jobs[0]);
+    return jobset_decide(a, set, jobs, n, counts, &(struct child_failure){job, &jobs[0]}, failed ? 1 : 0);
 }
 
 static void test_success(void **state)
@@ -76,6 +78,37 @@ static void test_failure(void **state)
     assert_true(d.verdict == JOBSET_RESTARTS && !d.counts && d.alone);
 }
 
+static const struct json *failed_job(const char *name, const char *at, const char *message)
+{
+    return parse(arena_printf(a, "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\","
+        "\"reason\":\"PodFailurePolicy\",\"message\":\"%s\",\"lastTransitionTime\":\"2026-01-01T00:00:%sZ\"}]}}", name, message, at));
+}
+
+/* Of several that have failed the first rule that is for one of them decides, and of those the one that failed first is named. */
+static void test_rules_in_order(void **state)
+{
+    (void)state;
+    const struct json *set = set_of(POLICY("3", "{\"name\":\"oom\",\"action\":\"FailJobSet\",\"onJobFailureMessagePatterns\":[\"^exit code 1(37|43)$\"]},"
+                                                "{\"name\":\"any\",\"action\":\"RestartJobSet\"}"), "");
+    struct replicated_job *jobs;
+    struct child_counts counts[2] = {{0}};
+    uint32_t n = jobset_jobs(a, set, &jobs);
+    struct child_failure failures[] = {{failed_job("js-a-1", "05", "exit code 1"), &jobs[0]},
+                                       {failed_job("js-a-0", "03", "exit code 1"), &jobs[0]},
+                                       {failed_job("js-b-0", "09", "exit code 137"), &jobs[1]}};
+    struct jobset_decision d = jobset_decide(a, set, jobs, n, counts, failures, 2);
+    assert_int_equal(d.verdict, JOBSET_RESTARTS);
+    assert_string_equal(d.reason, "RestartJobSetFailurePolicyAction");
+    assert_string_equal(d.message, "applying RestartJobSet failure policy action (first failed job: js-a-0)");
+    assert_string_equal(d.rule, "any");
+    d = jobset_decide(a, set, jobs, n, counts, failures, 3);
+    assert_int_equal(d.verdict, JOBSET_FAILED);
+    assert_string_equal(d.message, "applying FailJobSet failure policy action (first failed job: js-b-0)");
+    set = set_of(POLICY("3", ""), "");
+    d = jobset_decide(a, set, jobs, n, counts, failures, 3);
+    assert_true(d.verdict == JOBSET_RESTARTS && !d.rule && strstr(d.message, "js-a-0"));
+}
+
 #define MOUNTS(lists) "{\"name\":\"w\",\"template\":{\"spec\":{\"template\":{\"spec\":{" lists "}}}}}"
 #define MOUNT(volume) "[{\"name\":\"c\",\"volumeMounts\":[{\"name\":\"" volume "\",\"mountPath\":\"/x\"}]}]"
 
@@ -108,6 +141,6 @@ static void test_claims(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs), cmocka_unit_test(test_claims), cmocka_unit_test(test_success),
-                                       cmocka_unit_test(test_failure)};
+                                       cmocka_unit_test(test_failure), cmocka_unit_test(test_rules_in_order)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -220,7 +220,7 @@ static void test_what_ray_adds(void **state)
     const struct json *submitter = json_item(kueue_rayjob_kind.pod_sets(NULL, a, k, job, &why), 1);
     assert_string_equal(json_text(json_path(submitter, "template", "spec", "restartPolicy", NULL), ""), "Never");
     assert_string_equal(json_get_text(json_first(json_path(submitter, "template", "spec", "containers", NULL)), "image", ""), "ray");
-    assert_string_equal(kueue_rayjob_kind.later(a, k, job), "submitter");
+    assert_string_equal(kueue_rayjob_kind.later(NULL, a, k, job), "submitter");
 }
 
 static void test_what_ray_tells(void **state)

@@ -181,12 +181,96 @@ static void test_when_a_job_has_failed(void **state)
     assert_string_equal(state_of(&t, "Worker", lost, 1), "Failed");
     t = read_job(QUEUED_JAXJOB, "{\"jaxReplicaSpecs\":{\"Worker\":{\"restartPolicy\":\"ExitCode\"}}}");
     assert_string_equal(state_of(&t, "Worker", lost, 1), "Failed");
-    assert_false(training_may_rerun(&t.roles[0], in_phase("Failed", 127)));
-    assert_true(training_may_rerun(&t.roles[0], in_phase("Failed", 130)));
-    assert_string_equal(state_of(&t, "Worker", lost, 130), "Created");
+    assert_false(training_may_rerun(&t, &t.roles[0], in_phase("Failed", 127)));
+    assert_true(training_may_rerun(&t, &t.roles[0], in_phase("Failed", 130)));
+    assert_string_equal(state_of(&t, "Worker", lost, 130), "Restarting");
     static const char *const running[] = {"Running"};
     t = read_job(QUEUED_JAXJOB, "{\"runPolicy\":{\"backoffLimit\":0},\"jaxReplicaSpecs\":{\"Worker\":{}}}");
     assert_string_equal(state_of(&t, "Worker", running, 0), "Failed");
+}
+
+static struct training_news news_of(const struct training *t, const struct json *launcher)
+{
+    struct training_news news = {0};
+    (void)training_status(a, t, launcher, false, 1767225600000, &news);
+    return news;
+}
+
+/* A pod that is evicted, or whose node went: as its restartPolicy has it. */
+static void test_what_is_made_again(void **state)
+{
+    (void)state;
+    struct training t = read_job(QUEUED_PYTORCHJOB, "{\"pytorchReplicaSpecs\":{\"Master\":{},\"Worker\":{\"replicas\":2}}}");
+    t.roles[0].pods[0] = in_phase("Running", 0);
+    t.roles[1].pods[1] = in_phase("Failed", 1);
+    assert_true(training_may_rerun(&t, &t.roles[1], t.roles[1].pods[1]));
+    struct training_news news = news_of(&t, NULL);
+    assert_string_equal(news.reason, "PyTorchJobRestarting");
+    assert_string_equal(news.message, "PyTorchJob n/j is restarting because 1 Worker replica(s) failed.");
+    assert_true(news.is_bad);
+    t = read_job(QUEUED_PYTORCHJOB, "{\"pytorchReplicaSpecs\":{\"Worker\":{\"restartPolicy\":\"Never\"}}}");
+    t.roles[0].pods[0] = in_phase("Failed", 1);
+    assert_string_equal(news_of(&t, NULL).reason, "PyTorchJobFailed");
+    t = read_job(QUEUED_PYTORCHJOB, "{\"elasticPolicy\":{\"minReplicas\":1},\"pytorchReplicaSpecs\":{\"Worker\":{\"replicas\":2}}}");
+    t.roles[0].pods[0] = in_phase("Running", 0);
+    t.roles[0].pods[1] = in_phase("Succeeded", 0);
+    assert_string_equal(news_of(&t, NULL).reason, "PyTorchJobSucceeded"); /* one worker is enough */
+}
+
+/* Who runs does not restart. */
+static void test_running_and_restarting(void **state)
+{
+    (void)state;
+    struct training t = read_job(QUEUED_PYTORCHJOB, "{\"pytorchReplicaSpecs\":{\"Worker\":{}}}");
+    struct training_news news = {0};
+    struct json *job = json_clone(a, t.job);
+    t.job = job;
+    static const char *const phases[] = {"Running", "Failed", "Running"}, *const said[] = {"Created Running ", "Created Restarting ", "Created Running "};
+    for (int i = 0; i < 3; i++) {
+        t.roles[0].pods[0] = in_phase(phases[i], 1);
+        json_set(a, job, "status", training_status(a, &t, NULL, false, 1767225600000, &news));
+        const char *types = "";
+        JSON_EACH (condition, json_path(job, "status", "conditions", NULL))
+            types = arena_printf(a, "%s%s ", types, json_get_text(condition, "type", ""));
+        assert_string_equal(types, said[i]);
+    }
+}
+
+/* The launcher says how an MPIJob ends; workers only when they were evicted. */
+static void test_how_mpi_fails(void **state)
+{
+    (void)state;
+    struct training t = read_job(QUEUED_MPIJOB, MPI(""));
+    const struct json *failed = parse("{\"status\":{\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\",\"reason\":\"BackoffLimitExceeded\","
+                                      "\"message\":\"Job has reached the specified backoff limit\"}]}}"), *runs = parse("{\"status\":{\"active\":1,\"ready\":1}}");
+    t.roles[1].pods[0] = in_phase("Failed", 1);
+    t.roles[1].pods[1] = in_phase("Running", 0);
+    assert_string_equal(news_of(&t, runs).reason, "MPIJobCreated");
+    t.roles[1].pods[0] = parse("{\"status\":{\"phase\":\"Failed\",\"reason\":\"Evicted\"}}");
+    assert_string_equal(news_of(&t, runs).reason, "MPIJobEvicted");
+    assert_string_equal(news_of(&t, runs).message, "1/2 workers are evicted");
+    t.roles[1].pods[0] = in_phase("Running", 0);
+    assert_string_equal(news_of(&t, failed).reason, "BackoffLimitExceeded");
+    assert_string_equal(news_of(&t, failed).message, "Job has reached the specified backoff limit");
+}
+
+/* What was active when a job ended well counts as done; workers of MPI that are cleaned up are gone. */
+static void test_counts_of_what_is_over(void **state)
+{
+    (void)state;
+#define OVER(kind, policy) "{\"spec\":{\"runPolicy\":{" policy "}},\"status\":{\"conditions\":[{\"type\":\"" kind "\",\"status\":\"True\"}],\"replicaStatuses\":{\"Worker\":{\"active\":2,\"succeeded\":1}}}}"
+    static const struct {
+        enum queued_kind_id kind;
+        const char *job, *counts;
+    } cases[] = {{QUEUED_PYTORCHJOB, OVER("Succeeded", ""), "{\"succeeded\":3}"},
+                 {QUEUED_PYTORCHJOB, OVER("Failed", ""), "{\"active\":2,\"succeeded\":1}"},
+                 {QUEUED_MPIJOB, OVER("Succeeded", ""), "{\"active\":2,\"succeeded\":1}"},
+                 {QUEUED_MPIJOB, OVER("Succeeded", "\"cleanPodPolicy\":\"Running\""), "{\"succeeded\":1}"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct training t = read_job(cases[i].kind, "{}");
+        t.job = parse(cases[i].job);
+        assert_true(json_equal(json_path(training_status_over(a, &t), "replicaStatuses", "Worker", NULL), parse(cases[i].counts)));
+    }
 }
 
 /* Pods that are on their way out hold their places: the job is active until they are gone. */
@@ -213,6 +297,10 @@ int main(void)
         cmocka_unit_test(test_gangs),
         cmocka_unit_test(test_whose_success_is_the_jobs),
         cmocka_unit_test(test_when_a_job_has_failed),
+        cmocka_unit_test(test_what_is_made_again),
+        cmocka_unit_test(test_running_and_restarting),
+        cmocka_unit_test(test_how_mpi_fails),
+        cmocka_unit_test(test_counts_of_what_is_over),
         cmocka_unit_test(test_suspended),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

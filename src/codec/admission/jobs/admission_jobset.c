@@ -3,6 +3,7 @@
  * SOURCE jobset v1alpha2: its definition's CEL and its webhook.
  */
 #include "codec/admission/admission_part.h"
+#include "codec/schema/schema_checks.h"
 
 #define LIST "spec.replicatedJobs"
 
@@ -119,7 +120,12 @@ static void check_list(struct admission *x, const struct json *spec, const struc
         admission_error(x, FIELD_INVALID, "spec", NULL, "StartupPolicy and DependsOn APIs are mutually exclusive: leave one of them out");
 }
 
-/* A list of jobs without their numbers, and of a set that stands still without where its pods may run. */
+static bool is_indexed(const struct json *replicated)
+{
+    return text_equal(json_text(json_path(replicated, "template", "spec", "completionMode", NULL), ""), "Indexed");
+}
+
+/* A list of jobs without the numbers of pods, which may change, and of a set that stands still without where its pods may run. */
 static struct json *fixed_parts(struct admission *x, const struct json *list, bool stands)
 {
     static const char *const open[] = {"nodeSelector", "tolerations", "schedulingGates"};
@@ -130,11 +136,45 @@ static struct json *fixed_parts(struct admission *x, const struct json *list, bo
             (void)json_remove(template, "metadata");
         for (size_t i = 0; template && stands && i < sizeof open / sizeof *open; i++)
             (void)json_remove(json_get(template, "spec"), open[i]);
-        (void)json_remove(replicated, "replicas");
+        if (!is_indexed(replicated))
+            continue;
         (void)json_remove(json_path(replicated, "template", "spec", NULL), "parallelism");
         (void)json_remove(json_path(replicated, "template", "spec", NULL), "completions");
     }
     return copy;
+}
+
+static bool is_over(const struct json *set)
+{
+    return text_equal(json_text(json_path(set, "status", "terminalState", NULL), ""), "Completed") ||
+           text_equal(json_text(json_path(set, "status", "terminalState", NULL), ""), "Failed");
+}
+
+/* Jobs that are told apart by their index may get more pods, or fewer: all of them run at once, before as after. */
+static void check_scaled(struct admission *x, const struct json *was, const struct json *list)
+{
+    static const char *const keys[] = {"parallelism", "completions"};
+    uint32_t i = 0;
+    JSON_EACH (replicated, list) {
+        const struct json *old = json_path(json_item(was, i), "template", "spec", NULL),
+                          *job = json_path(replicated, "template", "spec", NULL);
+        const char *path = AT(x, LIST "[%u].template.spec", i++);
+        int64_t n[2], before[2];
+        for (int k = 0; k < 2; k++) {
+            n[k] = json_get_int64(job, keys[k], k ? n[0] : 1);
+            before[k] = json_get_int64(old, keys[k], k ? before[0] : 1);
+        }
+        if (n[0] == before[0] && n[1] == before[1])
+            continue;
+        if (is_over(x->old))
+            admission_error(x, FIELD_FORBIDDEN, path, NULL,
+                            "Cannot mutate parallelism or completions when JobSet is in a terminal state (Completed or Failed)");
+        else if (n[0] < 1)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.parallelism", path), json_get(job, "parallelism"), "parallelism must be >= 1");
+        else if (n[0] != n[1])
+            admission_error(x, FIELD_INVALID, AT(x, "%s.completions", path), json_get(job, "completions"),
+                            "completions must be equal to parallelism for Elastic Indexed Jobs: write %lld", (long long)n[0]);
+    }
 }
 
 static void check_update(struct admission *x, const struct queued_kind *k, const struct json *list)
@@ -144,11 +184,112 @@ static void check_update(struct admission *x, const struct queued_kind *k, const
     bool stands = queued_kind_is_suspended(k, x->old) || queued_kind_is_suspended(k, x->object);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         admission_immutable(x, "spec", fixed[i]);
-    if (!was || !list || json_equal(was, list) || json_equal(fixed_parts(x, was, stands), fixed_parts(x, list, stands)))
+    if (!was || !list || json_equal(was, list))
         return;
+    if (json_equal(fixed_parts(x, was, stands), fixed_parts(x, list, stands))) {
+        check_scaled(x, was, list);
+        return;
+    }
     admission_error(x, FIELD_INVALID, LIST, NULL,
-                    "field is immutable, but for numbers, and for node selectors, tolerations, scheduling gates, labels and annotations of "
+                    "field is immutable, but for parallelism and completions of Indexed jobs, and for node selectors, tolerations, scheduling gates, labels and annotations of "
                     "pod templates%s", stands ? "" : " while the set is suspended");
+}
+
+/* ---- rules for failures ---- */
+
+static bool is_rule_name(const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < n; i++) {
+        bool letter = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z');
+        bool word = letter || (name[i] >= '0' && name[i] <= '9') || name[i] == '_';
+        if ((i == 0 && !letter) || (i == n - 1 && !word) || (!word && name[i] != ',' && name[i] != ':'))
+            return false;
+    }
+    return n >= 1 && n <= 128;
+}
+
+static void check_reasons(struct admission *x, const struct json *rule, const char *path)
+{
+    static const char *const known[] = {"BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded",
+                                        "PodFailurePolicy"};
+    uint32_t i = 0;
+    JSON_EACH (reason, json_get(rule, "onJobFailureReasons")) {
+        bool found = false;
+        for (size_t n = 0; n < sizeof known / sizeof *known; n++)
+            found = found || text_equal(json_text(reason, ""), known[n]);
+        if (!found)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.onJobFailureReasons[%u]", path, i), reason,
+                            "is not a recognized job failure reason: write BackoffLimitExceeded, DeadlineExceeded, FailedIndexes, "
+                            "MaxFailedIndexesExceeded or PodFailurePolicy");
+        i++;
+    }
+    i = 0;
+    JSON_EACH (pattern, json_get(rule, "onJobFailureMessagePatterns")) {
+        bool found;
+        const char *text = "";
+        if (!schema_pattern_finds(json_text(pattern, ""), &text, 1, &found))
+            admission_warn(x, "%s.onJobFailureMessagePatterns[%u]: is no regular expression of RE2, and fits no message", path, i);
+        i++;
+    }
+}
+
+static void check_rules(struct admission *x, const struct json *list, const struct json *rules)
+{
+    uint32_t i = 0;
+    admission_unique(x, rules, "spec.failurePolicy.rules", "name");
+    JSON_EACH (rule, rules) {
+        const char *path = AT(x, "spec.failurePolicy.rules[%u]", i++);
+        if (!is_rule_name(json_get_text(rule, "name", "")))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), json_get(rule, "name"),
+                            "must start with a letter, go on with letters, digits or '_,:', end with a letter, digit or '_', and have at most "
+                            "128 characters");
+        check_targets(x, list, json_get(rule, "targetReplicatedJobs"), AT(x, "%s.targetReplicatedJobs", path));
+        check_reasons(x, rule, path);
+    }
+}
+
+/* ---- names, and who is found by them ---- */
+
+static void check_coordinator(struct admission *x, const struct json *spec, const struct json *list)
+{
+    const struct json *coordinator = json_get(spec, "coordinator"), *of = NULL;
+    int64_t job = json_get_int64(coordinator, "jobIndex", 0), pod = json_get_int64(coordinator, "podIndex", 0);
+    if (!json_is(coordinator, JSON_OBJECT))
+        return;
+    JSON_EACH (replicated, list)
+        if (text_equal(json_get_text(replicated, "name", ""), json_get_text(coordinator, "replicatedJob", "")))
+            of = replicated;
+    const struct json *template = json_path(of, "template", "spec", NULL);
+    int64_t completions = json_get_int64(template, "completions", 0);
+    if (!of)
+        admission_error(x, FIELD_INVALID, "spec.coordinator.replicatedJob", json_get(coordinator, "replicatedJob"), "no replicatedJob has this name");
+    else if (job < 0 || job >= json_get_int64(of, "replicas", 1))
+        admission_error(x, FIELD_INVALID, "spec.coordinator.jobIndex", json_get(coordinator, "jobIndex"),
+                        "coordinator job index %lld is invalid for replicatedJob %s: it has %lld", (long long)job, json_get_text(of, "name", ""),
+                        (long long)json_get_int64(of, "replicas", 1));
+    else if (!completions || !text_equal(json_get_text(template, "completionMode", ""), "Indexed"))
+        admission_error(x, FIELD_INVALID, "spec.coordinator", NULL,
+                        "job for coordinator pod must be indexed completion mode, and completions number must be set: write completions of %s",
+                        json_get_text(of, "name", ""));
+    else if (pod < 0 || pod >= completions)
+        admission_error(x, FIELD_INVALID, "spec.coordinator.podIndex", json_get(coordinator, "podIndex"),
+                        "coordinator pod index %lld is invalid for replicatedJob %s: its jobs have %lld", (long long)pod,
+                        json_get_text(of, "name", ""), (long long)completions);
+}
+
+static void check_labels(struct admission *x, const struct json *spec, const struct json *list)
+{
+    const struct json *domain = json_path(spec, "network", "subdomain", NULL);
+    uint32_t i = 0;
+    if (*json_text(domain, "") && !name_is_dns1035_label(json_bytes(domain)))
+        admission_error(x, FIELD_INVALID, "spec.network.subdomain", domain, "its Service is named so: " NAME_DNS1035_RULE);
+    JSON_EACH (replicated, list) {
+        const struct json *group = json_get(replicated, "groupName");
+        if (group && !name_is_dns1035_label(json_bytes(group)))
+            admission_error(x, FIELD_INVALID, AT(x, LIST "[%u].groupName", i), group, NAME_DNS1035_RULE);
+        i++;
+    }
 }
 
 void admission_jobset(struct admission *x, const struct kind *kind)
@@ -162,11 +303,11 @@ void admission_jobset(struct admission *x, const struct kind *kind)
     const struct json *list = json_get(spec, "replicatedJobs");
     check_list(x, spec, list);
     check_targets(x, list, json_path(spec, "successPolicy", "targetReplicatedJobs", NULL), "spec.successPolicy.targetReplicatedJobs");
-    const struct json *rules = json_path(spec, "failurePolicy", "rules", NULL);
-    uint32_t i = 0;
-    admission_unique(x, rules, "spec.failurePolicy.rules", "name");
-    JSON_EACH (rule, rules)
-        check_targets(x, list, json_get(rule, "targetReplicatedJobs"), AT(x, "spec.failurePolicy.rules[%u].targetReplicatedJobs", i++));
+    if (!x->old) {
+        check_rules(x, list, json_path(spec, "failurePolicy", "rules", NULL));
+        check_coordinator(x, spec, list);
+        check_labels(x, spec, list);
+    }
     admission_managed_by(x, k, NULL);
     admission_queue_rules(x, k);
     if (x->old)

@@ -118,6 +118,26 @@ static void check_policy(struct admission *x, const struct queued_kind *k, const
     admission_managed_by(x, k, k == &queued_kinds[QUEUED_MPIJOB] ? "kubeflow.org/mpi-operator" : "kubeflow.org/training-operator");
 }
 
+/* Fewer pods than asked for are there than are to start together: its operator would let them wait for ever. */
+static void check_gang(struct admission *x, const struct queued_kind *k, const struct json *roles, const struct json *policy)
+{
+    const struct json *fewest = json_path(policy, "schedulingPolicy", "minAvailable", NULL);
+    int64_t all = 0;
+    JSON_EACH (role, json_is(roles, JSON_OBJECT) ? roles : NULL)
+        all += json_get_int64(role, "replicas", 1);
+    if (fewest && json_int64(fewest, 0) > all && all > 0)
+        admission_warn(x, "spec.%s.schedulingPolicy.minAvailable: %lld, and there are %lld pods: taken as that; write at most so many",
+                          k->policy, (long long)json_int64(fewest, 0), (long long)all);
+}
+
+static void check_elastic(struct admission *x, const struct json *policy)
+{
+    const struct json *least = json_get(policy, "minReplicas"), *most = json_get(policy, "maxReplicas");
+    if (least && most && json_int64(least, 0) > json_int64(most, 0))
+        admission_error(x, FIELD_INVALID, "spec.elasticPolicy.minReplicas", least, "must not be greater than maxReplicas (%lld): torchrun takes "
+                        "them as --nnodes MIN:MAX", (long long)json_int64(most, 0));
+}
+
 /* What names the pods must be a host name with the longest suffix, too. */
 static void check_name(struct admission *x)
 {
@@ -138,5 +158,7 @@ void admission_kubeflow(struct admission *x, const struct kind *kind)
     check_name(x);
     check_roles(x, k, roles);
     check_policy(x, k, json_get(spec, k->policy));
+    check_gang(x, k, roles, json_get(spec, k->policy));
+    check_elastic(x, json_get(spec, "elasticPolicy"));
     admission_queue_rules(x, k);
 }

@@ -45,7 +45,48 @@ static void check_sub_groups(struct admission *x, const struct json *below, int6
         admission_error(x, FIELD_INVALID, path, value, "subGroupSize cannot be larger than size");
     else if (size % n && (size - 1) % n)
         admission_error(x, FIELD_INVALID, path, value, "size or size - 1 must be divisible by subGroupSize");
+    else if (text_equal(json_get_text(policy, "subGroupPolicyType", ""), "LeaderExcluded") && (size - 1) % n)
+        admission_error(x, FIELD_INVALID, path, value, "size-1 must be divisible by subGroupSize when using LeaderExcluded");
     admission_immutable(x, BELOW, "subGroupPolicy");
+}
+
+/* "n" or "n%"; -1: neither. */
+static int64_t share_of(const struct json *value, int64_t replicas, bool up)
+{
+    int64_t n;
+    struct bytes text = json_bytes(value);
+    bool percent = json_is(value, JSON_STRING) && text.n > 1 && text.data[text.n - 1] == '%';
+    if (!percent && !json_is(value, JSON_NUMBER))
+        return -1;
+    if (!bytes_int64((struct bytes){text.data, text.n - percent}, &n) || n < 0 || (percent && n > 100))
+        return -1;
+    return percent ? (replicas * n + (up ? 99 : 0)) / 100 : n;
+}
+
+static void check_rollout(struct admission *x, const struct json *spec, int64_t replicas)
+{
+    static const char path[] = "spec.rolloutStrategy.rollingUpdateConfiguration";
+    static const char *const keys[] = {"maxUnavailable", "maxSurge"};
+    const struct json *rolling = json_path(spec, "rolloutStrategy", "rollingUpdateConfiguration", NULL);
+    int64_t all = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct json *value = json_get(rolling, keys[i]);
+        int64_t n = value ? share_of(value, replicas, i == 1) : 1 - i;
+        if (n < 0)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.%s", path, keys[i]), value, "must be a number of groups, or a part of them of at most 100%%: 1 or 25%%");
+        all += n < 0 ? 1 : n;
+    }
+    if (all == 0 && replicas != 0)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.maxUnavailable", path), json_get(rolling, "maxUnavailable"),
+                        "must not be 0 when `maxSurge` is 0: write how many groups may be missing, or be there besides, during an update");
+}
+
+static void check_annotation(struct admission *x, const struct json *below)
+{
+    static const char key[] = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology";
+    if (admission_annotation(x->object, key)[0] && !json_get(below, "subGroupPolicy"))
+        admission_error_text(x, FIELD_INVALID, AT(x, "metadata.annotations[%s]", key), bytes_of(admission_annotation(x->object, key)),
+                             "cannot have subgroup-exclusive-topology without subGroupSize set: write " BELOW ".subGroupPolicy");
 }
 
 /* What Kueue's webhook demands of one that is queued. */
@@ -93,5 +134,7 @@ void admission_lws(struct admission *x, const struct kind *k)
         check_names(x, replicas, size);
     check_size(x, below, replicas, size);
     check_sub_groups(x, below, size);
+    check_rollout(x, spec, replicas);
+    check_annotation(x, below);
     check_queued(x, below, size);
 }

@@ -383,6 +383,7 @@ void admission_pod(struct admission *x, const struct kind *k)
         gate_for_volcano(x, spec);
         if (x->read) { /* in a server: lint shows the pod as it is written */
             admission_lws_pod(x, spec);
+            admission_jobset_pod(x, spec);
             gate_queued(x, spec);
             json_set_text(x->arena, json_ensure_object(x->arena, x->object, "status"), "qosClass", pod_qos(spec));
         }
