@@ -10,6 +10,8 @@
 #   embedded | at_least MINOR | with_libnvsim WHAT      conditions
 set -u
 said=
+# WHY  a quarter of what kubectl costs is collecting garbage of a process that ends at once; what watches for long collects at the limit.
+export GOGC=off GOMEMLIMIT=256MiB
 
 k() { "$KUBECTL" -n "$NS" "$@"; }
 # get --raw paths stand for themselves

@@ -23,11 +23,7 @@ empty() { local said; said=$("$@"); [ -z "$said" ] || { echo "$said"; return 1; 
 root=$work/context/root
 check "it is laid out" scripts/package/make-image "$root" "$deb"
 small() { [ "$(du -sm --apparent-size "$root" | cut -f1)" -lt $most_mb ]; }
-if grep -qa __asan_init "$root/usr/bin/capstan"; then
-    skip "of less than $most_mb MB" "a sanitizer has more"
-else
-    check "of less than $most_mb MB" small
-fi
+check "of less than $most_mb MB" small
 check "nothing in it is writable for others, setuid, or a device" empty find "$root" ! -type l \
     \( -perm /6000 -o -perm -2 ! -perm -1000 -o ! -type f ! -type d \)
 check "no link leads out of it" empty find "$root" -lname "/*"

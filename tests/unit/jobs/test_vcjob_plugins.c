@@ -315,6 +315,88 @@ static void test_what_is_forwarded(void **state)
                         "\"volcano.sh/revocable-zone\":\"z\",\"volcano.sh/jdb-min-available\":\"1\"}");
 }
 
+/* Each object whole. */
+static void test_objects_of_svc_and_ssh(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"plugins\":{\"svc\":[\"--publish-not-ready-addresses=false\"],\"ssh\":[]},\"tasks\":[" TASK("w", 1) "]}");
+#define OWNED                                                                                                                \
+    "\"namespace\":\"n\",\"ownerReferences\":[{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"name\":\"d\","  \
+    "\"uid\":\"u-1\",\"controller\":true,\"blockOwnerDeletion\":true}]}"
+#define OF_JOB "{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\"}"
+    static const char *const objects[][2] = {
+        {"Service", "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"d\"," OWNED ",\"spec\":{\"clusterIP\":\"None\","
+                    "\"selector\":" OF_JOB ",\"publishNotReadyAddresses\":false}}"},
+        {"NetworkPolicy", "{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"NetworkPolicy\",\"metadata\":{\"name\":\"d\"," OWNED
+                          ",\"spec\":{\"podSelector\":{\"matchLabels\":" OF_JOB "},\"ingress\":[{\"from\":[{\"podSelector\":{\"matchLabels\":"
+                          OF_JOB "}}]}],\"policyTypes\":[\"Ingress\"]}}"},
+        {"ConfigMap", "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"d-svc\"," OWNED ",\"data\":{\"w.host\":"
+                      "\"d-w-0.d\",\"VC_W_HOSTS\":\"d-w-0.d\",\"VC_W_NUM\":\"1\"}}"},
+        {"Secret", "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"d-ssh\"," OWNED ",\"type\":\"Opaque\",\"data\":{"
+                   "\"id_rsa\":\"UEVN\",\"id_rsa.pub\":\"TElORQ==\",\"authorized_keys\":\"TElORQ==\",\"config\":"
+                   "\"U3RyaWN0SG9zdEtleUNoZWNraW5nIG5vClVzZXJLbm93bkhvc3RzRmlsZSAvZGV2L251bGwKSG9zdCBkLXctMAogIEhvc3ROYW1lIGQtdy0wLmQKICBQb3J0"
+                   "IDIyCg==\"}}"}};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        assert_string_equal(printed(object_of(&w, objects[i][0])), objects[i][1]);
+}
+
+/* Init containers have all that the others have; with --inject-hosts-env=false the files alone; a folder that is not root's is for all. */
+static void test_what_containers_get(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plugins, *container, *mode;
+    } cases[] = {
+        {"\"svc\":[\"--inject-hosts-env=false\"]",
+         "{\"name\":\"NAME\",\"volumeMounts\":[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"}]}", NULL},
+        {"\"svc\":[],\"env\":[]",
+         "{\"name\":\"NAME\",\"volumeMounts\":[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"}],\"env\":[{\"name\":\"VC_W_HOSTS\","
+         "\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"d-svc\",\"key\":\"VC_W_HOSTS\"}}},{\"name\":\"VC_W_NUM\",\"valueFrom\":{"
+         "\"configMapKeyRef\":{\"name\":\"d-svc\",\"key\":\"VC_W_NUM\"}}},{\"name\":\"VK_TASK_INDEX\",\"value\":\"1\"},"
+         "{\"name\":\"VC_TASK_INDEX\",\"value\":\"1\"}]}", NULL},
+        {"\"ssh\":[\"--ssh-key-file-path=/home/u/.ssh\"]",
+         "{\"name\":\"NAME\",\"volumeMounts\":[{\"name\":\"d-ssh\",\"mountPath\":\"/home/u/.ssh\",\"subPath\":\".ssh\"}]}", "420"},
+        {"\"ssh\":[]", "{\"name\":\"NAME\",\"volumeMounts\":[{\"name\":\"d-ssh\",\"mountPath\":\"/root/.ssh\",\"subPath\":\".ssh\"}]}", "384"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w;
+        load(&w, arena_printf(a, "{\"plugins\":{%s},\"tasks\":[{\"name\":\"w\",\"replicas\":2,\"template\":{\"spec\":{\"initContainers\":[{"
+                                 "\"name\":\"NAME\"}],\"containers\":[{\"name\":\"NAME\"}]}}}]}", cases[i].plugins));
+        struct json *pod = vcjob_pod(a, w.job, &w.tasks[0], 1, 0, 0);
+        vcjob_plugin_pod(a, w.job, &w.plugins, w.tasks, w.tasks_n, 1, pod);
+        assert_string_equal(printed(json_path(pod, "spec", "containers", NULL)), arena_printf(a, "[%s]", cases[i].container));
+        assert_string_equal(printed(json_path(pod, "spec", "initContainers", NULL)), arena_printf(a, "[%s]", cases[i].container));
+        const struct json *volume = json_item(json_path(pod, "spec", "volumes", NULL), 0);
+        if (cases[i].mode)
+            assert_string_equal(printed(json_path(volume, "secret", "defaultMode", NULL)), cases[i].mode);
+    }
+}
+
+/* What a template says goes before what the job says. */
+static void test_templates_word_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *scheduler, *class, *dns, *restart;
+    } cases[] = {
+        {"", "mine", "high", "", "OnFailure"},
+        {"\"schedulerName\":\"other\",\"priorityClassName\":\"low\",\"restartPolicy\":\"Never\",", "other", "low", "", "Never"},
+        {"\"hostNetwork\":true,", "mine", "high", "ClusterFirstWithHostNet", "OnFailure"},
+        {"\"hostNetwork\":true,\"dnsPolicy\":\"Default\",", "mine", "high", "Default", "OnFailure"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w;
+        load(&w, arena_printf(a, "{\"schedulerName\":\"mine\",\"priorityClassName\":\"high\",\"tasks\":[{\"name\":\"w\",\"replicas\":1,"
+                                 "\"template\":{\"spec\":{%s\"containers\":[]}}}]}", cases[i].spec));
+        const struct json *spec = json_get(vcjob_pod(a, w.job, &w.tasks[0], 0, 0, 0), "spec");
+        assert_string_equal(json_get_text(spec, "schedulerName", ""), cases[i].scheduler);
+        assert_string_equal(json_get_text(spec, "priorityClassName", ""), cases[i].class);
+        assert_string_equal(json_get_text(spec, "dnsPolicy", ""), cases[i].dns);
+        assert_string_equal(json_get_text(spec, "restartPolicy", ""), cases[i].restart);
+    }
+}
+
 static void test_ssh_key(void **state)
 {
     (void)state;
@@ -370,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_requests_of_init_containers), cmocka_unit_test(test_ssh_key),
         cmocka_unit_test(test_hosts_of_the_template), cmocka_unit_test(test_partitions_are_sub_groups),
         cmocka_unit_test(test_min_resources_by_priority), cmocka_unit_test(test_what_is_forwarded),
-        cmocka_unit_test(test_numbers_without_measure)};
+        cmocka_unit_test(test_objects_of_svc_and_ssh), cmocka_unit_test(test_what_containers_get),
+        cmocka_unit_test(test_templates_word_first), cmocka_unit_test(test_numbers_without_measure)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
