@@ -439,6 +439,8 @@ struct gang_record {
     int32_t subgroups_least;   /* of the policies that are below none so many have to be satisfied; 0 = all */
     int64_t restart_ms;        /* it is to give back what it was given before that, and to start again; 0 = nobody asks for that */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
+    bool goes_whole;           /* of a pod group: it gives no members that it could do without (scheduling.k8s.io's disruptionMode: all) */
+    bool preempts_nobody;      /* of a pod group: as of one of its pods (preemptionPolicy: Never) */
     int32_t patience_s;        /* of a pod group: nobody goes for it before it has waited so long (preempt/tenure.h); 0 = at once */
     int32_t refill_s;          /* of a pod group: so long broken, it is evicted whole (heal/refill.h); 0 = it does not ask for that */
     bool active;               /* false: deactivated, takes no part */

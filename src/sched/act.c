@@ -42,29 +42,28 @@ static struct kube_object_ref pod_ref(const struct scheduler *s, name_id pod, na
     return (struct kube_object_ref){"v1", "Pod", ns, name, intern_name(s->names, uid)};
 }
 
-/* SOURCE kube-scheduler's words. The condition is there before the pod is deleted: a Job's podFailurePolicy reads it. */
-static void preempt_pod(struct scheduler *s, struct seen_pod *p, const struct reason *why)
+/* SOURCE kube-scheduler's words. Where somebody of higher priority is why, the condition is there before the pod is deleted: a Job's
+ * podFailurePolicy reads it. */
+static void remove_pod(struct scheduler *s, struct seen_pod *p, const char *text, const struct reason *why)
 {
-    const struct seen_gang *by = seen_gang(s, why->name);
+    bool preempted = why && why->code == REASON_PREEMPTED && why->have == PREEMPTION_BY_PRIORITY;
+    const struct seen_gang *by = preempted ? seen_gang(s, why->name) : NULL;
     const struct seen_pod *preemptor = by && by->pods_n ? seen_pod(s, by->pods[0]) : NULL;
-    _cleanup_buf_ struct buf message = {0}, text = {0};
+    _cleanup_buf_ struct buf message = {0};
     if (p->deleting || p->removal || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED)
         return;
     buf_printf(&message, "%s: preempting to accommodate a higher priority pod",
                preemptor && preemptor->scheduler ? intern_name(s->names, preemptor->scheduler) : "capstan");
-    explain_sentence(&text, why, s->names);
-    seen_pod_remove(p, "Preempted", text.data, message.data);
+    seen_pod_remove(p, preempted ? "Preempted" : "Evicted", text, preempted && p->bound ? message.data : NULL);
     workqueue_add(s->delete_work, intern_name(s->names, p->key));
 }
 
-static void delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only)
+static void delete_pods(struct scheduler *s, const struct seen_gang *g, const char *text, const struct reason *why, bool bound_only)
 {
     for (uint32_t i = 0; i < g->pods_n; i++) {
         struct seen_pod *p = seen_pod(s, g->pods[i]);
-        if (p->deleting || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED || (bound_only && !p->bound))
-            continue;
-        seen_pod_remove(p, "Evicted", why, NULL);
-        workqueue_add(s->delete_work, intern_name(s->names, p->key));
+        if (p->bound || !bound_only)
+            remove_pod(s, p, text, why);
     }
 }
 
@@ -81,7 +80,7 @@ void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id nod
     g->bind_failures_n = 0;
     log_warning("gang could not be bound whole: its bound members are taken back gang=%s bound=%d",
                 intern_name(s->names, gang), g->bound_n);
-    delete_pods(s, g, "the gang could not be bound whole", true);
+    delete_pods(s, g, "the gang could not be bound whole", NULL, true);
 }
 
 /* Who limits its share of a GPU, and how do its containers come by it? Only MPS daemons limit anything. */
@@ -231,10 +230,8 @@ static void evict_member(struct scheduler *s, const struct plan_entry *entry)
     _cleanup_buf_ struct buf text = {0};
     explain_sentence(&text, entry->reason, s->names);
     s->counts.evictions_n++;
-    if (p && p->uid == entry->pod_uid && !p->deleting && p->phase != POD_SUCCEEDED && p->phase != POD_FAILED) {
-        seen_pod_remove(p, "Evicted", text.data, NULL);
-        workqueue_add(s->delete_work, intern_name(s->names, p->key));
-    }
+    if (p && p->uid == entry->pod_uid)
+        remove_pod(s, p, text.data, entry->reason);
     act_outcome(s, EFFECT_EVICT, entry->gang, entry->pod, 0);
 }
 
@@ -286,10 +283,8 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
     const char *why = text.n ? text.data : "evicted";
     s->counts.evictions_n++;
     g->admitted = g->stop_is_due = false;
-    if (entry->source == GANG_POD && entry->reason && entry->reason->code == REASON_PREEMPTED && g->pods_n)
-        preempt_pod(s, seen_pod(s, g->pods[0]), entry->reason);
-    else if (entry->source != GANG_WORKLOAD && !saves_first(s, g, entry->reason))
-        delete_pods(s, g, why, false);
+    if (entry->source == GANG_POD || (entry->source != GANG_WORKLOAD && !saves_first(s, g, entry->reason)))
+        delete_pods(s, g, why, entry->reason, false);
     else if (entry->source != GANG_WORKLOAD)
         g->stop_why = mem_text(why);
     if (entry->source != GANG_WORKLOAD && !g->stop_why) {
@@ -308,7 +303,7 @@ void act_stop_group(struct scheduler *s, struct work *w, struct seen_gang *g, co
     g->save_asked_ms = 0;
     g->admitted = not_now || !leaves;
     if (!g->admitted) {
-        delete_pods(s, g, g->stop_why, false);
+        delete_pods(s, g, g->stop_why, state_gang_reason(s->state, g->key), false);
         act_outcome(s, EFFECT_EVICT, g->key, 0, 0);
     }
     free(g->stop_why);

@@ -369,39 +369,44 @@ static void submit(struct world *w, const struct model *m, int i)
         tell_pods(w, &m->gangs[i], i, set, 0);
 }
 
-static void end_gang(struct world *w, const struct model *m, int i)
+/* But for its object: nobody makes its pods anew. */
+static void end_pods(struct world *w, const struct model *m, int i)
 {
     const struct plain_gang *g = &m->gangs[i];
     char key[32];
     for (int set = 0; set < g->sets_n && g->type != TYPE_PLANNED; set++)
         for (int k = 0; k < g->count[set]; k++)
             gone(w, CHANGE_POD_GONE, pod_key(i, set, k, key));
-    if (g->type != TYPE_POD)
-        gone(w, CHANGE_GANG_GONE, gang_key(g, i, key));
+}
+
+static void end_gang(struct world *w, const struct model *m, int i)
+{
+    char key[32];
+    end_pods(w, m, i);
+    if (m->gangs[i].type != TYPE_POD)
+        gone(w, CHANGE_GANG_GONE, gang_key(&m->gangs[i], i, key));
 }
 
 static int index_of(const char *name)
 {
     const char *at = name + strlen(name);
-    while (at > name && at[-1] != 'n' && at[-1] != 'q' && at[-1] != 'l' && at[-1] != 'g' && at[-1] != 'p')
+    while (at > name && !strchr("nqlgp", at[-1]))
         at--;
-    int n = 0;
-    for (; *at >= '0' && *at <= '9'; at++)
-        n = n * 10 + *at - '0';
-    return n;
+    return (int)strtol(at, NULL, 10);
 }
-
 
 /* Who is told to leave has left by the next cycle. */
 static void answer_all(struct world *w, const struct model *m)
 {
     for (uint32_t i = 0; i < w->plan.entries_n; i++) {
         const struct plan_entry *e = &w->plan.entries[i];
-        if (e->effect == EFFECT_ADMIT || e->effect == EFFECT_EVICT)
-            outcome(w, e->effect, text_of(w, e->gang), NULL, OUTCOME_DONE);
         int gang = index_of(text_of(w, e->gang));
-        if (e->effect == EFFECT_EVICT && e->source == GANG_POD)
-            end_gang(w, m, gang);
+        if (e->effect == EFFECT_ADMIT || e->effect == EFFECT_EVICT)
+            outcome(w, e->effect, text_of(w, e->gang), e->pod ? text_of(w, e->pod) : NULL, OUTCOME_DONE);
+        if (e->effect == EFFECT_EVICT && e->pod)
+            gone(w, CHANGE_POD_GONE, text_of(w, e->pod));
+        else if (e->effect == EFFECT_EVICT && m->gangs[gang].type != TYPE_PLANNED)
+            end_pods(w, m, gang);
         else if (e->effect == EFFECT_EVICT)
             tell_gang(w, m, gang); /* it wants to be let in again */
     }
@@ -711,7 +716,7 @@ static void check_minimum(const struct model *m, struct world *w, int gang, cons
 static bool may_preempt(const struct model *m, int gang)
 {
     const struct plain_gang *g = &m->gangs[gang];
-    return g->type == TYPE_POD ||
+    return (g->type != TYPE_PLANNED && g->queue < 0) ||
            (g->queue >= 0 && (m->queues[g->queue].within != PREEMPT_NEVER || m->queues[g->queue].reclaim != PREEMPT_NEVER));
 }
 
@@ -784,8 +789,7 @@ int main(int argc, char **argv)
         check_cluster(seed + i);
     printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64
            ", uncordon %" PRIu64 ", members %" PRIu64 ", minimum %" PRIu64 ", resume %" PRIu64 ", move %" PRIu64 ", floor %" PRIu64
-           "; %" PRIu64 " by preemption, %" PRIu64
-           " beside promises) carried out in %" PRIu64 " clusters, %" PRIu64 " impossible (%" PRIu64
+           "; %" PRIu64 " by preemption, %" PRIu64 " beside promises) carried out in %" PRIu64 " clusters, %" PRIu64 " impossible (%" PRIu64
            " with a lower minimum, too), %" PRIu64 " not computed, %" PRIu64 " cycles\n",
            remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], kinds_n[5], kinds_n[6], kinds_n[7], kinds_n[8],
            preempting_n, promised_n, clusters, impossible_n, lowered_n, unknown_n, trials_n);

@@ -5,6 +5,8 @@
 
 /* The sentence of a reason about topologies; false: it is about something else. */
 bool explain_domains(struct buf *out, const struct reason *r, const struct intern *names);
+/* The same about who goes for whom, and why nobody goes; of the latter not what is said of lone pods. */
+bool explain_preempt(struct buf *out, const struct reason *r, const struct intern *names);
 const char *explain_last_part(const char *key); /* "ns/name": the name */
 void explain_amount(struct buf *out, const struct intern *names, name_id resource, int64_t value);
 void explain_not_before(struct buf *out, const struct reason *r); /* LACK_EARLY, LACK_DELAY */

@@ -50,7 +50,8 @@
     X(NODE_LABELS,          "node-labels")           /* nodes_n nodes do not have the labels that the pod selects */             \
     X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
     X(FREE_SHORT,           "free-short")            /* with what its own pods have all nodes together have `have` of resource free, \
-                                                      * and it is to start only while that is `need`; children: of others */ \
+                                                      * and it is to start only while that is `need`, though its pods ask for   \
+                                                      * no more than `taken`; children: of others */                            \
     X(ARRANGEMENT,          "no-arrangement")        /* each kind of pods finds its places alone, all together do not: need = kinds */ \
     X(GAVE_UP,              "search-stopped")        /* there may be a way: need = steps that were tried, or have = most kinds */      \
     X(NO_NODES,             "no-nodes")              /* none match at all */                                                     \

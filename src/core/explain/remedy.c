@@ -38,8 +38,8 @@ static bool end_gang(struct state *s, struct gang *g)
 static bool may_be_victim(const struct remedy_search *x, const struct gang *v)
 {
     const struct quota *q = &x->c->s->quota;
-    if (gang_is_lone(x->gang))
-        return gang_is_lone(v) && v->priority < x->gang->priority;
+    if (gang_has_no_queue(x->gang))
+        return gang_has_no_queue(v) && v->priority < x->gang->priority;
     return x->queue && x->queue->preempts && v->queue && q->nodes[v->queue->quota].root == q->nodes[x->queue->quota].root;
 }
 
@@ -50,7 +50,7 @@ static bool give_room(struct remedy_search *x, const struct measure *m)
     for (uint32_t at = s->nodes.nodes[m->node].first_seat; at; at = s->seats[at].next) {
         const struct gang *g = s->seats[at].gang;
         x->room_of_victims |= g && may_be_victim(x, g);
-        x->room_of_some |= g && (g->planned || gang_is_lone(g));
+        x->room_of_some |= g && (g->planned || gang_has_no_queue(g));
     }
     return undo_room(x->c->s, m->node, m->resource, m->amount);
 }

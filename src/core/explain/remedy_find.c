@@ -10,6 +10,7 @@
 #include "core/place/view.h"
 #include "core/preempt/candidates.h"
 #include "core/preempt/lone.h"
+#include "core/quota/ledger.h"
 #include "core/preempt/tenure.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
@@ -671,7 +672,8 @@ static struct reason *remedy_by_limit(struct cycle *c, const struct gang *g, con
     return all;
 }
 
-/* All nodes together have too little free for it: it starts where it asks for no more than they have. */
+/* All nodes together have too little free for it: it starts where it asks for no more than they have, or than its pods ask for: then others
+ * may go for it. */
 static struct reason *remedy_by_floor(struct remedy_search *x, const struct reason *lack)
 {
     struct reason *all = reason_new(x->c->a, (struct reason){.code = REASON_REMEDIES, .name = x->gang->key});
@@ -687,7 +689,8 @@ static struct reason *remedy_by_floor(struct remedy_search *x, const struct reas
         return not_computed(x->c, x->gang, v == VERDICT_NO ? GAP_FLOOR : GAP_OTHERS);
     for (const struct reason *r = lack; r; r = r == lack ? lack->child : r->next)
         reason_add(one, reason_new(x->c->a, (struct reason){.code = REASON_CHANGE_FLOOR, .name = x->gang->key, .pod_set = x->gang->ns,
-                                                            .have = x->gang->source, .resource = r->resource, .need = r->need - r->have}));
+                                                            .have = x->gang->source, .resource = r->resource,
+                                                            .need = r->need - (r->have > r->taken ? r->have : r->taken)}));
     reason_add(all, one);
     return all;
 }
@@ -697,7 +700,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     struct state *s = c->s;
     name_id missing;
     struct remedy_search x = {.c = c, .gang = g, .queue = gang_asks_queue(s, g, &missing)};
-    bool preempts = lone_may_preempt_any(s, g) || (x.queue && x.queue->preempts && candidates_any(s, x.queue, g));
+    bool preempts = lone_may_preempt_any(s, g) || ledger_has_lower(s, g) || (x.queue && x.queue->preempts && candidates_any(s, x.queue, g));
     /* who would rather preempt than take the next flavor chooses others than who looks for nobody, also when there is nobody to preempt */
     x.others_may_go = preempts || s->promised_n || (x.queue && flavor_preempts_first(x.queue));
     if (!c->trials_left || s->fresh_n || s->work_n || g->promise)

@@ -12,6 +12,7 @@
 #include "core/place/view.h"
 #include "core/preempt/candidates.h"
 #include "core/preempt/lone.h"
+#include "core/quota/ledger.h"
 #include "core/preempt/promise.h"
 #include "core/queue/order.h"
 #include "core/quota/claim.h"
@@ -128,15 +129,18 @@ static bool somebody_lower(struct remedy_search *x, struct gang *g, uint32_t nod
     return lone_may_preempt_on(x->c->s, g, node);
 }
 
-/* More room on the node, or there with others gone, and lone pods of lower priority besides: that may be enough for one that preempts. */
-static bool lone_is_helped(struct remedy_search *x, const struct measures *m, struct gang *g)
+/* More room on the node, or there with others gone, and somebody of lower priority besides: that may be enough for a pod without a queue,
+ * and for a group wherever he is. */
+static bool is_helped_by_priority(struct remedy_search *x, const struct measures *m, struct gang *g)
 {
-    return gang_is_lone(g) && m->n && any_node(x, m, g, somebody_lower);
+    if (gang_is_lone(g))
+        return m->n && any_node(x, m, g, somebody_lower);
+    return m->n && ledger_has_lower(x->c->s, g);
 }
 
 static bool may_preempt(struct remedy_search *x, const struct measures *m, struct line *l)
 {
-    return l->queue->preempts || lone_is_helped(x, m, line_first(l));
+    return l->queue->preempts || is_helped_by_priority(x, m, line_first(l));
 }
 
 static void add_rival(struct rivals *r, struct line *l, bool preempts)
@@ -165,7 +169,7 @@ static bool find_rivals(struct remedy_search *x, const struct measures *m, struc
         struct queue *q = p->line ? p->line->queue : p->gang->queue;
         if (p->line == own || (!p->line && !(p->on & (PARK_QUOTA | PARK_NODES | PARK_NEIGHBOURS))))
             continue;
-        if (!is_helped(x, m, p, q) && !(p->line && lone_is_helped(x, m, line_first(p->line))))
+        if (!is_helped(x, m, p, q) && !(p->line && is_helped_by_priority(x, m, line_first(p->line))))
             continue;
         if (!p->line)
             return false; /* admitted, and in want of a place: it would be settled first */
@@ -458,7 +462,7 @@ static enum verdict acts_alone(struct remedy_search *x, const struct measures *m
 static bool is_woken(struct remedy_search *x, const struct measures *m)
 {
     struct line *own = x->gang->line;
-    return !m->n || is_helped(x, m, &own->park, own->queue) || lone_is_helped(x, m, x->gang);
+    return !m->n || is_helped(x, m, &own->park, own->queue) || is_helped_by_priority(x, m, x->gang);
 }
 
 /* One in no line: with the measures it would get in line, and nobody else is looked at again for them. */

@@ -11,15 +11,14 @@ static int64_t asks(const struct state *s, uint32_t shape, name_id resource)
 }
 
 /* Whichever of them start, they ask for so much themselves, and need places for it. */
-static bool is_asked_for(const struct state *s, const struct gang *g, const struct amount *floor, const uint32_t *pods, uint32_t needed,
-                         uint32_t n)
+static int64_t asked_for(const struct state *s, const struct gang *g, name_id resource, const uint32_t *pods, uint32_t needed, uint32_t n)
 {
     int64_t sum = 0;
     if (needed < n && g->sets_n > 1)
-        return false;
+        return 0;
     for (uint32_t i = 0; i < needed; i++)
-        sum = amount_plus(sum, asks(s, s->pods[pods[i]].shape, floor->resource));
-    return sum >= floor->value;
+        sum = amount_plus(sum, asks(s, s->pods[pods[i]].shape, resource));
+    return sum;
 }
 
 /* Once that is enough it goes on to no more nodes. */
@@ -55,13 +54,14 @@ struct reason *floor_lacks(const struct state *s, const struct gang *g, const ui
     if (!floor_n || any_succeeded(s, g))
         return NULL;
     for (uint32_t i = 0; i < floor_n; i++) {
-        if (is_asked_for(s, g, &floor[i], pods, needed, n))
+        int64_t asked = asked_for(s, g, floor[i].resource, pods, needed, n);
+        if (asked >= floor[i].value)
             continue;
         int64_t have = free_for(s, g, floor[i].resource, floor[i].value);
         if (have >= floor[i].value)
             continue;
         struct reason *one = reason_new(a, (struct reason){.code = REASON_FREE_SHORT, .resource = floor[i].resource, .have = have,
-                                                           .need = floor[i].value});
+                                                           .need = floor[i].value, .taken = asked});
         if (why)
             reason_add(why, one);
         else

@@ -63,7 +63,8 @@ bool group_same_terms(const struct gang *g, const struct gang_record *r)
     const struct group_terms *is = g->own->terms ? g->own->terms : &none;
     return same_tiers(&is->tiers, &r->tiers) && group_same_amounts(is->least, is->least_n, r->least, r->least_n) &&
            (!is->least_n || is->least_is_free == r->least_is_free) &&
-           is->refill_s == r->refill_s && is->patience_s == r->patience_s && same_subgroups(g, r);
+           is->refill_s == r->refill_s && is->patience_s == r->patience_s && is->goes_whole == r->goes_whole &&
+           is->preempts_nobody == r->preempts_nobody && same_subgroups(g, r);
 }
 
 /* In two passes (selector.h). */
@@ -102,11 +103,14 @@ void group_take_terms(struct gang_object *o, const struct gang_record *r)
 {
     group_terms_free(o->terms);
     o->terms = NULL;
-    if (r->tiers.mode == TOPOLOGY_UNASKED && !r->least_n && !r->refill_s && !r->patience_s && !r->subgroups_n)
+    bool asks = r->tiers.mode != TOPOLOGY_UNASKED || r->least_n || r->refill_s || r->patience_s || r->subgroups_n;
+    if (!asks && !r->goes_whole && !r->preempts_nobody)
         return;
     o->terms = mem_alloc(sizeof *o->terms + r->least_n * sizeof *r->least);
     o->terms->tiers = r->tiers;
     o->terms->patience_s = r->patience_s;
+    o->terms->goes_whole = r->goes_whole;
+    o->terms->preempts_nobody = r->preempts_nobody;
     o->terms->subgroups = take_subgroups(r->subgroups, r->subgroups_n);
     o->terms->subgroups_n = r->subgroups_n;
     o->terms->subgroups_least = r->subgroups_least;

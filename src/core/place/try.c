@@ -15,6 +15,7 @@
 #include "core/queue/shrink.h"
 #include "core/quota/count.h"
 #include "core/quota/deserve.h"
+#include "core/quota/ledger.h"
 #include "core/time/booking.h"
 
 /* Who could start with fewer members waits for what others leave, if that is enough for all of them; and who could start in a flavor where
@@ -140,10 +141,10 @@ static bool may_preempt(const struct cycle *c, const struct gang *g, const struc
     return looks_for_victims(c, q) && c->s->now_ms >= tenure_preempts_from_ms(c->s, g);
 }
 
-/* That of lone pods is counted in preempt/lone.c. */
+/* That of lone pods is counted in preempt/lone.c, where lone pods have left. */
 static bool all_have_left(const struct gang *g)
 {
-    return g->promise && !g->promise->victims_n && !gang_is_lone(g);
+    return g->promise && !g->promise->victims_n && !g->promise->by_priority;
 }
 
 /* WHY  a search said that it would start once its victims were gone, and it does not: who was let into that room would be its next victim,
@@ -591,11 +592,11 @@ static bool try_others(struct cycle *c, struct gang *g, struct queue *q, uint32_
     return needed < found_n && try_members(c, g, q, found, needed, steps, refusal);
 }
 
-/* Any room that comes free may be what is missing. */
+/* Any room that comes free may be what is missing. WHY not of one for whom others leave: they would go in vain. */
 static bool is_above_floor(struct cycle *c, const struct gang *g, const uint32_t *pods, uint32_t needed, uint32_t n,
                            struct refusal *refusal)
 {
-    struct reason *why = c->no_floor == g ? NULL : floor_lacks(c->s, g, pods, needed, n, c->a);
+    struct reason *why = c->no_floor == g || g->promise ? NULL : floor_lacks(c->s, g, pods, needed, n, c->a);
     if (!why)
         return true;
     refusal->floor = true;
@@ -648,23 +649,53 @@ static void end_promise(struct state *s, struct gang *g, bool started)
         g->vain_n = g->unkept_n = 0;
     else if (all_have_left(g))
         promise_was_vain(s, g);
-    else if (g->promise && !gang_is_lone(g))
+    else if (g->promise && !g->promise->by_priority)
         promise_unkept(s, g);
     if (started && gang_is_lone(g) && g->bound_n)
         lone_goes_before(s, g, s->seats[s->pods[g->members[0]].seat].node);
     promise_drop(s, g);
 }
 
-static void lone_looks(struct cycle *c, struct gang *g, struct refusal *refusal)
+static void lone_looks(struct cycle *c, struct gang *g, struct refusal *refusal, struct reason *why)
 {
     bool neighbours, looks = c->s->shapes.classes[c->s->pods[g->members[0]].shape].neighbours;
-    refusal->preempts = lone_preempts(c, g, refusal->why, &neighbours);
+    refusal->preempts = lone_preempts(c, g, why, &neighbours);
     if (refusal->preempts && looks) /* who comes meanwhile may keep it away when its victims have left */
         refusal->park.on |= PARK_NEIGHBOURS;
     if (!neighbours)
         return;
     refusal->park.on |= PARK_NEIGHBOURS;
     refusal->others |= !looks;
+}
+
+/* The fewest of its members have room once those are gone that are being deleted: nobody has to go for it. */
+static bool coming_is_enough(struct cycle *c, struct gang *g)
+{
+    uint32_t *pods, all_n, mark = undo_mark(c->s), steps = PLACE_STEPS, n = fewest(c, g, &pods, &all_n);
+    struct misfit unused;
+    bool fits = victims_lift_coming(c->s, g) && place_all(c->s, g, try_wants(c, pods, n), n, &steps, &unused);
+    undo_back(c->s, mark);
+    return fits;
+}
+
+/* Without a queue there is no policy: others without one go by priority. A lone pod looks node by node for lone pods first; then for pod
+ * groups, too. What nodes say of it stays as it is: kube-scheduler's words. */
+static void preempts_by_priority(struct cycle *c, struct gang *g, struct refusal *refusal)
+{
+    struct state *s = c->s;
+    bool lone = gang_is_lone(g), waits_for_groups = g->promise && !g->promise->by_priority;
+    bool may = (!c->trial || c->trial_preempts) && ledger_has_lower(s, g);
+    bool coming = may && !g->promise && coming_is_enough(c, g);
+    struct reason *of_lone = why_it_waits(c, NULL);
+    if (lone && !waits_for_groups && !c->trial && !coming)
+        lone_looks(c, g, refusal, of_lone);
+    bool looks = !refusal->preempts && may && !coming && s->now_ms >= tenure_preempts_from_ms(s, g) && !all_have_left(g);
+    if (looks && lone)
+        refusal->preempts = preempt_counts(c, g, s->queues[0], !c->trial, why_it_waits(c, NULL));
+    else if (looks)
+        refusal->preempts = group_preempts(c, g, s->queues[0], refusal);
+    if (!refusal->preempts && of_lone->child)
+        reason_add(refusal->why, (struct reason *)of_lone->child); /* the tree is ours while it is built */
 }
 
 bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
@@ -679,8 +710,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         say_if_never(c, g, q, refusal);
     if (!started && !g->planned && !refusal->floor && others_may_go(c, g, q))
         refusal->preempts = group_preempts(c, g, q, refusal);
-    if (!started && gang_is_lone(g) && !c->trial)
-        lone_looks(c, g, refusal);
+    if (!started && gang_has_no_queue(g) && !refusal->floor)
+        preempts_by_priority(c, g, refusal);
     if (refusal->preempts && !c->trial)
         reason_add(refusal->why, promise_what(g, c->a));
     else if (!c->trial)
@@ -694,6 +725,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
         say_patience(c, g, q, refusal);
     }
+    if (!started && gang_has_no_queue(g) && !c->trial && c->s->now_ms < tenure_preempts_from_ms(c->s, g))
+        order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
     if (!started && !patient && !refusal->preempts && c->stays_until_ms && !c->trial)
         order_look_later(c->s, g, c->stays_until_ms);
     if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */

@@ -184,8 +184,11 @@ static bool is_needed(const struct preemptor *x, const struct charge *c)
     return false;
 }
 
+/* WHY  who has no queue is charged nothing, and whoever stands somewhere has some of what nodes have too little of. */
 static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
 {
+    if (queue_is_none(x->queue))
+        return true;
     for (uint32_t i = 0; i < g->own->charges_n; i++)
         if (g->own->charges[i].amount > 0 && is_needed(x, &g->own->charges[i]))
             return true;
@@ -238,13 +241,26 @@ static bool is_too_low(struct queue *q, enum preemption_policy policy, const str
  * it could be told to give back. */
 static bool may_end(const struct gang *g)
 {
-    return !g->ended && (g->planned || (g->queue->has_shares && gang_holds(g) && !g->keeps_places));
+    bool as_group = !g->queue || g->queue->has_shares;
+    return !g->ended && (g->planned || (as_group && gang_holds(g) && !g->keeps_places));
 }
 
-/* SOURCE Volcano, action preempt: nobody goes for a pod with preemptionPolicy Never. */
+/* SOURCE Volcano, action preempt, and kube-scheduler: nobody goes for a pod with preemptionPolicy Never. */
 static enum preemption_policy policy_within(const struct queue *q, const struct gang *g)
 {
-    return q->has_shares && g->preempts_nobody ? PREEMPT_NEVER : q->within;
+    enum preemption_policy within = queue_is_none(q) ? PREEMPT_LOWER_PRIORITY : q->within;
+    return (q->has_shares || queue_is_none(q)) && g->preempts_nobody ? PREEMPT_NEVER : within;
+}
+
+bool candidate_is_own(const struct preemptor *x, const struct gang *g)
+{
+    return g->queue ? g->queue == x->queue : queue_is_none(x->queue);
+}
+
+/* A lone pod that is held for a queue. */
+static bool is_gated(const struct state *s, const struct gang *g)
+{
+    return gang_is_lone(g) && s->pods[g->members[0]].gated;
 }
 
 /* WHY  a full cluster has tens of thousands of gangs, each of three blocks anywhere in memory: each is fetched while those before are
@@ -284,7 +300,7 @@ static void gather_queue(struct gathering *to, struct queue *q)
         struct gang *g = q->charged[i];
         fetch_ahead(q, i);
         if (!may_end(g) || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) ||
-            promise_is_others(g, x->gang) || booking_awaits(x->c->s, g) || (!own && !candidate_may_go(x, g)) ||
+            promise_is_others(g, x->gang) || booking_awaits(x->c->s, g) || is_gated(x->c->s, g) || (!own && !candidate_may_go(x, g)) ||
             stays_for_now(to, g, own ? 0 : to->shared))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
@@ -373,7 +389,7 @@ static void gather_leaving(struct gathering *to)
     for (uint32_t i = 0; p && i < p->victims_n; i++) {
         struct gang *g = p->victims[i];
         if (leaves_for_this(x, g) && !is_found(to->found, g))
-            add(to, (struct candidate){.gang = g, .class = g->queue == x->queue ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true});
+            add(to, (struct candidate){.gang = g, .class = candidate_is_own(x, g) ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true});
     }
 }
 

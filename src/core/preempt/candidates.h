@@ -8,6 +8,8 @@
  *        has, or would not have its guarantee any more.
  *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h), and each
  *        queue is looked into when its turn comes.
+ *        Without a queue (`queue` is state.queues[0]) all of lower priority may go that have none either and hold places: pod groups and
+ *        lone pods. No quota is asked for, and nodes alone are short.
  * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later (pod groups: made later); uid, key.
  *        Where the preemptor spares equals, what is lost by their end comes before when they were let in (stakes.h).
  *        In a queue that goes by what its LocalQueues have used (queue/consumption.h), first those of whom used more: who goes before
@@ -34,6 +36,7 @@ struct preemptor {
     bool spares;               /* of equals go those by whose end less is lost (stakes.h) */
     bool stays;                /* with what it was promised: nobody goes but who does for it already */
     bool members;              /* those go that groups can do without (surplus.h), not whole groups */
+    bool by_node;              /* a lone pod, of lone pods: lone.h */
 };
 enum candidate_class {
     CLASS_HIERARCHY,
@@ -69,6 +72,7 @@ bool candidate_before(const struct candidate *a, const struct candidate *b);
 /* By shares: those of one queue, but for who leaves already for this preemptor; and who does. */
 void candidates_of_queue(const struct preemptor *x, uint32_t node, struct candidates *ret_candidates);
 void candidates_leaving(const struct preemptor *x, struct candidates *ret_candidates);
+bool candidate_is_own(const struct preemptor *x, const struct gang *g); /* of the preemptor's queue, or neither has one */
 /* May one of another queue go at all, with others gone by now? */
 bool candidate_may_go(const struct preemptor *x, const struct gang *g);
 bool candidate_leaves(const struct preemptor *x, const struct candidate *one); /* for this preemptor, whatever else is true of it */

@@ -41,12 +41,18 @@ static bool may_go(const struct state *s, const struct seat *seat)
     return p && p->gang && gang_is_lone(p->gang) && !p->gated;
 }
 
+/* Of a group: perhaps with all of it. WHY not only who holds: a pod that was bound by others is looked at later in the cycle. */
+static bool may_go_somehow(const struct gang *g)
+{
+    return g && gang_has_no_queue(g) && !g->keeps_places;
+}
+
 int32_t lone_lowest(const struct state *s, uint32_t node)
 {
     int32_t lowest = INT32_MAX;
     for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next)
-        if (may_go(s, &s->seats[at]) && s->pods[s->seats[at].pod].priority < lowest)
-            lowest = s->pods[s->seats[at].pod].priority;
+        if (may_go_somehow(s->seats[at].gang) && s->seats[at].gang->priority < lowest)
+            lowest = s->seats[at].gang->priority;
     return lowest;
 }
 
@@ -375,7 +381,7 @@ static void promise(struct lone *x)
     for (uint32_t i = 0; i < x->n; i++)
         if (x->all[i].leaves && !is_victim(&x->best, x->all[i].pod))
             v.all[v.n++] = (struct candidate){.gang = s->pods[x->all[i].pod].gang, .class = CLASS_LONE};
-    struct preemptor me = {.c = x->c, .gang = x->gang, .queue = s->queues[0]};
+    struct preemptor me = {.c = x->c, .gang = x->gang, .queue = s->queues[0], .by_node = true};
     bool is_new = x->best.victims_n || !x->gang->promise || x->gang->promise->rooms->node != node;
     promise_make(&me, &v, &x->want, 1);
     if (is_new) /* else those who were promised something since then were so beside it, and would be again: for ever */

@@ -1,4 +1,4 @@
-/* lone.h - pods of no queue and no group: who of lower priority leaves a node for one that fits on none
+/* lone.h - pods of no queue and no group: which of lower priority leave a node for one that fits on none
  *
  * SHAPE  node by node: all lone pods of lower priority go; if the pod fits then, they are taken back one by one, those whose end would
  *        break a budget first, then by priority, then who runs longest, as long as it still fits. Of the nodes that this leaves: fewest
@@ -6,7 +6,7 @@
  *        What they leave is promised as for gangs (promise.h), but not against lone pods of higher priority.
  * WHY    others leave the pod's node for it already: it waits for them, and looks at no other node as long as that one may be enough.
  * LIMIT  LONE_NODES nodes that would do (or a tenth of all), as kube-scheduler; CYCLE_PREEMPT_TRIALS looks at other pods a cycle.
- * SOURCE kube-scheduler, DefaultPreemption; docs/design/0014-lone-pods.md
+ * SOURCE kube-scheduler, DefaultPreemption; docs/design/0014-without-a-queue.md
  */
 #ifndef CORE_LONE_H
 #define CORE_LONE_H
@@ -29,9 +29,9 @@ void lone_node_gone(struct state *s, uint32_t node);
 void lone_drop_lost(struct state *s);
 /* Lone pods of lower priority take the room that others are promised no more than this. */
 bool lone_yields(const struct gang *promised, const struct gang *g);
-/* Priority of the least lone pod on the node that others may take the place of; INT32_MAX: there is none. */
+/* The lowest priority on the node of those without a queue, lone pods and pod groups; INT32_MAX: there is none. */
 int32_t lone_lowest(const struct state *s, uint32_t node);
-/* Does such a pod, on the node or on any, have less priority than this lone one, which may preempt? */
+/* Has such a one, on the node or on any, less priority than this lone pod, which may preempt? */
 bool lone_may_preempt_on(const struct state *s, const struct gang *g, uint32_t node);
 bool lone_may_preempt_any(const struct state *s, const struct gang *g);
 

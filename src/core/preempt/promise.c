@@ -6,6 +6,7 @@
 #include "core/preempt/kept_gpus.h"
 #include "core/preempt/surplus.h"
 #include "core/queue/order.h"
+#include "core/quota/ledger.h"
 
 #define MOVES_MOST 4
 #define SENT_AWAY_MOST 3 /* times in a row, each within a second of the one before */
@@ -144,10 +145,10 @@ static void list_remove(struct state *s, struct gang *g)
     count_on_node(s, g->promise, UINT32_MAX); /* modulo 2^32 */
 }
 
-/* Whoever may look again is ready. WHY only lone pods: who waits in a queue that preempts is woken by any gain. */
+/* Whoever may look again is ready. WHY only without a queue: who waits in a queue that preempts is woken by any gain. */
 static void look_again(struct state *s, const struct promise *p, const struct gang *g)
 {
-    if (p->by_priority && g->line && g->line->park.at)
+    if (queue_is_none(p->queue) && g->line && g->line->park.at)
         order_line_ready(s, g->line, false);
 }
 
@@ -156,7 +157,7 @@ static void gain_anywhere(struct state *s, const struct promise *p)
 {
     if (p->moved_n < MOVES_MOST)
         return;
-    if (!p->by_priority)
+    if (!queue_is_none(p->queue))
         quota_gain(&s->quota, p->queue->quota);
     for (uint32_t slot = 1; slot < s->nodes.n; slot++)
         if (s->nodes.flags[slot] & NODE_KNOWN)
@@ -175,6 +176,8 @@ void promise_forget_victim(struct state *s, struct gang *g)
     struct promise *p = preemptor ? preemptor->promise : NULL;
     uint32_t i = 0;
     let_go(g);
+    if (preemptor && gang_has_no_queue(g))
+        ledger_may_go_again(s, g);
     while (p && i < p->victims_n && p->victims[i] != g)
         i++;
     if (!p || i == p->victims_n)
@@ -210,7 +213,7 @@ void promise_member_answered(struct state *s, struct gang *g, name_id pod, bool 
 /* Whom it kept out may fit now. */
 static void gain(struct state *s, const struct promise *p)
 {
-    if (!p->by_priority)
+    if (!queue_is_none(p->queue))
         quota_gain(&s->quota, p->queue->quota);
     for (uint32_t i = 0; i < p->rooms_n; i++)
         if (node_table_has(&s->nodes, p->rooms[i].node, p->rooms[i].node_name))
@@ -245,8 +248,11 @@ void promise_end(struct state *s, struct gang *g)
     struct promise *p = g->promise;
     list_remove(s, g);
     g->promise = NULL;
-    for (uint32_t i = 0; i < p->victims_n; i++)
+    for (uint32_t i = 0; i < p->victims_n; i++) {
         let_go(p->victims[i]);
+        if (gang_has_no_queue(p->victims[i]))
+            ledger_may_go_again(s, p->victims[i]);
+    }
     gain(s, p);
     gain_anywhere(s, p);
     look_again(s, p, g); /* and is told that it waits for nobody now */
@@ -456,6 +462,17 @@ static void replaces(struct state *s, struct promise *p, const struct promise *o
     gain(s, old);
 }
 
+/* It goes for this one no more, or goes on to: then others may have it, and `tells` those who wait where it stands. */
+static void spare(struct state *s, struct gang *victim, const struct victims *v, bool tells)
+{
+    bool goes_on = false;
+    for (uint32_t i = 0; i < v->n && !goes_on; i++)
+        goes_on = v->all[i].gang == victim;
+    let_go(victim);
+    if (tells && !goes_on && gang_has_no_queue(victim))
+        ledger_may_go_again(s, victim);
+}
+
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
 {
     struct state *s = x->c->s;
@@ -464,7 +481,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->since_ms = old ? old->since_ms : s->now_ms;
     p->queue = x->queue;
     p->borrow_level = v->borrow_level;
-    p->by_priority = gang_is_lone(g);
+    p->by_priority = x->by_node;
     p->anti = p->by_priority && s->shapes.classes[wants->shape].anti;
     p->granted = g->planned ? counts_of_fewer(g) : NULL;
     note_spared(s, p, v, old);
@@ -478,11 +495,11 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     if (old) {
         replaces(s, p, old, v);
         for (uint32_t i = 0; i < old->victims_n; i++)
-            let_go(old->victims[i]);
+            spare(s, old->victims[i], v, p->moved_n < MOVES_MOST);
         list_remove(s, g);
         release(s, old);
     } else if (!p->by_priority) { /* for others it is as if this one had been let in */
-        if (s->takers_awaited_n)
+        if (s->takers_awaited_n && !queue_is_none(p->queue))
             quota_take(&s->quota, p->queue->quota);
         s->neighbours_changed |= p->rooms_n > 0;
     }

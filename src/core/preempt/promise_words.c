@@ -52,6 +52,9 @@ const struct reason *promise_why(struct state *s, const struct gang *victim, str
     }
     if (victim->preempted_as == PREEMPTION_DESERVED && victim->queue) {
         note_deserved(s, victim, &r);
+    } else if (victim->preempted_as == PREEMPTION_BY_PRIORITY) {
+        r.pod_set = g->ns;
+        r.taken = gang_is_lone(g);
     } else if (victim->preempted_as == PREEMPTION_LOWER_IN_QUEUE) {
         r.pod_set = g->ns;
         r.queue = g->promise->queue->title;
@@ -70,13 +73,14 @@ struct reason *promise_what(const struct gang *g, struct arena *a)
 {
     const struct promise *p = g->promise;
     struct reason *root = reason_new(a, (struct reason){.code = REASON_PREEMPTING, .need = p->victims_n});
-    root->name = p->by_priority ? p->rooms->node_name : 0;
+    root->name = gang_is_lone(g) ? p->rooms->node_name : 0;
     root->queue = p->queue && p->queue->has_shares ? p->queue->title : 0;
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
         reason_add(root, reason_new(a, (struct reason){.code = REASON_PREEMPTED_GANG, .name = v->key, .pod_set = v->ns,
                                                        .have = v->preempted_as}));
-        root->have += root->queue && v->preempted_as == PREEMPTION_LOWER_IN_QUEUE;
+        root->have += (root->queue && v->preempted_as == PREEMPTION_LOWER_IN_QUEUE) ||
+                      (v->preempted_as == PREEMPTION_BY_PRIORITY && !gang_is_lone(v));
     }
     add_spared(p, a, root);
     if (p->members_n)

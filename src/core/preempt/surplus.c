@@ -221,11 +221,12 @@ uint32_t surplus_complete(const struct state *s, const struct gang *const *gangs
 
 /* ---- may it go? ---- */
 
-/* Something that is short, and of which its queue has more than it deserves, where it is another one. */
+/* Something that is short, and of which its queue has more than it deserves, where it is another one. Without queues nodes alone are
+ * short. */
 static bool helps(const struct preemptor *x, const struct candidate *one, uint32_t pod)
 {
     const struct state *s = x->c->s;
-    bool any = false;
+    bool any = queue_is_none(x->queue);
     for (uint32_t i = 0; i < x->needs_n && !any; i++)
         any = x->is_short[i] && surplus_amount(s, pod, x->needs[i].resource) > 0 &&
               (one->class == CLASS_OWN ||

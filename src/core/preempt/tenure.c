@@ -24,7 +24,7 @@ static int64_t began_ms(const struct state *s, const struct gang *g)
 
 int64_t tenure_stays_until_ms(const struct state *s, const struct gang *g, uint32_t shared)
 {
-    if (!g->queue->has_shares)
+    if (!g->queue || !g->queue->has_shares)
         return 0;
     int64_t least = shared ? side_of(s, g->queue, shared)->shares.reclaim_after_ms : g->queue->shares.preempt_after_ms;
     int64_t until = least > 0 ? began_ms(s, g) + least : 0;

@@ -10,7 +10,7 @@ enum preemption victim_reason(const struct candidate *one)
 {
     if (one->class == CLASS_MOVED)
         return PREEMPTION_MOVED;
-    if (one->class == CLASS_LONE)
+    if (one->class == CLASS_LONE || gang_has_no_queue(one->gang))
         return PREEMPTION_BY_PRIORITY;
     if (one->gang->queue && one->gang->queue->has_shares)
         return one->class == CLASS_OWN ? PREEMPTION_LOWER_IN_QUEUE : PREEMPTION_DESERVED;
@@ -251,7 +251,8 @@ static bool member_may_go(const struct hunt *h, const struct candidate *one, uin
 {
     if (member_leaves(h->x, one, pod))
         return true;
-    return !h->only_leaving && one->gang->queue && candidate_is_valid(h->x, one, h->borrows) && surplus_helps(h->x, one, pod);
+    bool counts = one->gang->queue || queue_is_none(h->x->queue);
+    return !h->only_leaving && counts && candidate_is_valid(h->x, one, h->borrows) && surplus_helps(h->x, one, pod);
 }
 
 /* Is there, with those who went before, still a reason to take the candidate? */
@@ -526,7 +527,8 @@ struct member_list {
 
 static void add_members(const struct preemptor *x, struct member_list *to, const struct candidate *of)
 {
-    uint32_t *pods, n = surplus_of(x->c->s, of->gang, x->c->a, &pods), at = to->all.n;
+    bool whole = of->gang->own->terms && of->gang->own->terms->goes_whole;
+    uint32_t *pods, n = whole ? 0 : surplus_of(x->c->s, of->gang, x->c->a, &pods), at = to->all.n;
     if (!n)
         return;
     to->all.all = arena_grow(x->c->a, to->all.all, at, n, &to->cap, sizeof *to->all.all);
@@ -552,7 +554,7 @@ static void add_leaving_members(const struct preemptor *x, const struct candidat
     const struct promise *p = x->gang->promise;
     for (uint32_t i = 0; p && i < p->victims_n; i++) {
         struct gang *g = p->victims[i];
-        struct candidate one = {.gang = g, .class = g->queue == x->queue ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true};
+        struct candidate one = {.gang = g, .class = candidate_is_own(x, g) ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true};
         if (g->shrinks && !is_among(gangs, g))
             add_members(x, to, &one);
     }
@@ -576,7 +578,7 @@ static bool find_members(const struct preemptor *x, const struct want *wants, ui
     struct preemptor of_members = *x;
     struct member_list from = {0};
     of_members.members = true;
-    if (!x->stays && x->queue->has_shares)
+    if (!x->stays && (x->queue->has_shares || queue_is_none(x->queue)))
         list_members(&of_members, &from);
     if (!from.all.n)
         return false;
@@ -640,9 +642,41 @@ static bool is_coming(const struct preemptor *x)
     return !x->for_nodes && !(own && own->victims_n);
 }
 
+/* ---- without a queue: what comes free by itself ---- */
+
+static bool may_leave_room(const struct gang *other, const struct gang *g)
+{
+    return other != g && other->bound_n && !other->preemptor && gang_has_no_queue(other) && other->priority < g->priority &&
+           !(gang_is_lone(g) && gang_is_lone(other));
+}
+
+bool victims_lift_coming(struct state *s, const struct gang *g)
+{
+    bool any = false, lone = gang_is_lone(g);
+    name_id nominated = lone ? s->pods[g->members[0]].nominated : 0;
+    uint32_t home = nominated ? node_table_find(&s->nodes, nominated) : 0;
+    for (uint32_t i = 0; i < s->gangs_n && (!lone || home); i++) {
+        const struct gang *other = s->gangs[i];
+        for (uint32_t k = 0; may_leave_room(other, g) && k < other->members_n; k++) {
+            const struct pod *p = &s->pods[other->members[k]];
+            if (!p->deleting || !p->seat || s->seats[p->seat].lifted || (lone && s->seats[p->seat].node != home))
+                continue;
+            undo_lift(s, p->seat);
+            any = true;
+        }
+    }
+    return any;
+}
+
 bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     uint32_t mark = undo_mark(x->c->s);
+    if (queue_is_none(x->queue)) {
+        (void)victims_lift_coming(x->c->s, x->gang);
+        bool found = find(x, wants, wants_n, ret_victims);
+        undo_back(x->c->s, mark);
+        return found;
+    }
     if (!promises_kept(x->c->s, x->gang, x->queue))
         return find(x, wants, wants_n, ret_victims);
     struct preemptor then = preemptor_then(x);

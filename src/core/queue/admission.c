@@ -69,6 +69,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
     g->answered = g->let_in_again = false;
     g->restarts &= phase >= GANG_CHECKING && phase <= GANG_LEAVING;
     g->phase = phase;
+    ledger_follow(s, g);
     deserve_note_phase(s, g);
     if (phase != GANG_WAITING) {
         promise_drop(s, g);
@@ -294,6 +295,7 @@ void admission_follow_pods(struct state *s, struct gang *g)
         ledger_open(s, g, q); /* counts what stands already */
     else if (missing && g->bound_n && !g->queue)
         unlink_later(s, g, missing);
+    ledger_follow(s, g);
 }
 
 void admission_forget(struct state *s, struct gang *g)

@@ -477,7 +477,7 @@ void order_line_up(struct state *s, struct gang *g)
     /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or
      * preempt whom that one could not, or before a start that is promised to others, or be promised one */
     bool passes_claims = (s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA)) || s->backfills_n;
-    if (!stands_ready && (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts || gang_is_lone(g)))))
+    if (!stands_ready && (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts || gang_has_no_queue(g)))))
         order_line_ready(s, l, false);
     l->joined |= !l->park.at || l->queue->strategy == QUEUE_STRICT_FIFO; /* else it is told when it joins */
     if (l->joined)
@@ -668,7 +668,7 @@ void order_sets_of_group(struct state *s, struct gang *g)
     gang_drop_sets(s, g);
     uint32_t cap = 1;
     g->sets = &g->only;
-    g->preempts_nobody = false;
+    g->preempts_nobody = g->own->terms && g->own->terms->preempts_nobody;
     for (uint32_t i = 0; i < g->members_n; i++) {
         if (!gang_member_is_loose(s, g->members[i]))
             continue;

@@ -720,6 +720,18 @@ static uint32_t put_off(struct state *s, struct gang **all, uint32_t n)
     return now_n;
 }
 
+/* Somebody without a queue, of higher priority, is tried in this cycle, and may preempt whoever took what came free. */
+static bool lets_others_first(struct state *s, const struct gang *g)
+{
+    if (!gang_has_no_queue(g) || g->phase != GANG_BOUND)
+        return false;
+    const struct line *first = order_first(s->queues[0]);
+    bool any = first && line_first(first)->priority > g->priority;
+    for (uint32_t i = 0; i < s->candidates_n && !any; i++)
+        any = queue_is_none(s->candidates[i]->queue) && line_first(s->candidates[i])->priority > g->priority;
+    return any;
+}
+
 void settle_all(struct cycle *c, bool last)
 {
     struct state *s = c->s;
@@ -733,7 +745,7 @@ void settle_all(struct cycle *c, bool last)
     s->work_n = 0;
     qsort(all, n, sizeof *all, compare_gangs);
     for (uint32_t i = 0; i < n; i++) {
-        if (!c->pods_left)
+        if (!c->pods_left || (!last && lets_others_first(s, all[i])))
             order_wake(s, all[i]);
         else if (settle_gang(c, all[i]))
             all[turns_n++] = all[i];

@@ -13,6 +13,7 @@
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/queue/standing.h"
+#include "core/quota/ledger.h"
 #include "core/time/booking.h"
 
 #define FEW_NODES 4        /* so many may gain room, and lines are still woken one by one */
@@ -53,9 +54,9 @@ static bool shape_helped(const struct state *s, const struct parking *p)
     return helped;
 }
 
-/* A lone pod: another one of lower priority stands there, with whom it is perhaps enough. Who waits for others already is woken when they
- * have left (promise.c), and meanwhile by its own node and by nodes for which nobody waits but those of lower priority: what comes free on
- * the others is kept for those who do. */
+/* A lone pod: somebody of lower priority stands there, with whom it is perhaps enough. Who waits for other lone pods already is woken when
+ * they have left (promise.c), and meanwhile by its own node and by nodes for which nobody waits but those of lower priority: what comes
+ * free on the others is kept for those who do. */
 static bool lone_helped(const struct state *s, const struct parking *p, const struct gang *g)
 {
     bool helped = false;
@@ -70,10 +71,13 @@ static bool lone_helped(const struct state *s, const struct parking *p, const st
     return helped;
 }
 
+/* Whatever came free may be enough for a group that preempts by priority, together with those who go. */
 static bool nodes_helped(const struct state *s, const struct parking *p)
 {
     const struct gang *g = p->line ? line_first(p->line) : NULL;
-    return g && gang_is_lone(g) ? lone_helped(s, p, g) : shape_helped(s, p);
+    if (g && gang_is_lone(g))
+        return lone_helped(s, p, g);
+    return shape_helped(s, p) || (g && s->helping_n && gang_has_no_queue(g) && (g->promise || ledger_has_lower(s, g)));
 }
 
 bool order_hope_met(const struct state *s, const struct parking *p, const struct queue *q)

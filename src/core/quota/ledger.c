@@ -33,25 +33,52 @@ int32_t ledger_lowest(struct queue *q)
 
 static void join(struct gang *g, struct queue *q)
 {
-    g->queue = q;
-    if (!q)
-        return;
     lowest_add(q, g);
     MEM_RESERVE(q->charged, q->charged_cap, q->charged_n + 1);
-    gang_own(g)->charged_at = q->charged_n;
     q->charged[q->charged_n++] = g;
+    g->charged_at = q->charged_n;
 }
 
-static void leave(struct gang *g)
+static void leave(struct gang *g, struct queue *q)
 {
-    struct queue *q = g->queue;
-    g->queue = NULL;
-    if (!q)
-        return;
     struct gang *last = q->charged[--q->charged_n];
-    q->charged[g->own->charged_at] = last;
-    gang_own(last)->charged_at = g->own->charged_at;
+    q->charged[g->charged_at - 1] = last;
+    last->charged_at = g->charged_at;
+    g->charged_at = 0;
     q->lowest_n -= q->lowest_n && g->priority == q->lowest;
+}
+
+void ledger_follow(struct state *s, struct gang *g)
+{
+    bool belongs = gang_has_no_queue(g) && gang_holds(g);
+    if (g->queue || belongs == (g->charged_at != 0))
+        return;
+    if (belongs)
+        join(g, s->queues[0]);
+    else
+        leave(g, s->queues[0]);
+    if (belongs && g->bound_n) /* it was broken, and nobody could go before it */
+        ledger_may_go_again(s, g);
+}
+
+void ledger_may_go_again(struct state *s, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->members_n && !g->queue && !gang_is_lone(g); i++)
+        if (s->pods[g->members[i]].seat)
+            node_table_gain(&s->nodes, s->seats[s->pods[g->members[i]].seat].node);
+}
+
+bool ledger_has_lower(const struct state *s, const struct gang *g)
+{
+    return gang_has_no_queue(g) && !g->preempts_nobody && ledger_lowest(s->queues[0]) < g->priority;
+}
+
+/* Out of the list that it is in. */
+static void leave_any(struct state *s, struct gang *g)
+{
+    if (g->charged_at)
+        leave(g, g->queue ? g->queue : s->queues[0]);
+    g->queue = NULL;
 }
 
 /* ---- amounts ---- */
@@ -122,8 +149,12 @@ void ledger_open(struct state *s, struct gang *g, struct queue *q)
     if (g->queue == q)
         return;
     ledger_close(s, g);
+    if (!q)
+        return;
+    leave_any(s, g);
+    g->queue = q;
     join(g, q);
-    if (q && !g->planned && g->bound_n)
+    if (!g->planned && g->bound_n)
         ledger_recount(s, g);
 }
 
@@ -175,7 +206,8 @@ void ledger_close(struct state *s, struct gang *g)
         apply(s, g, -1);
         quota_gain(&s->quota, g->queue->quota);
     }
-    leave(g);
+    leave_any(s, g);
     if (g->own->charges_n)
         gang_own(g)->charges_n = 0;
+    ledger_follow(s, g);
 }

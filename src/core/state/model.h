@@ -186,7 +186,7 @@ struct group_terms {
     const struct subgroup_policy *subgroups; /* one block with all that they point to */
     uint32_t subgroups_n;
     int32_t subgroups_least, refill_s, patience_s;
-    bool least_is_free;
+    bool least_is_free, goes_whole, preempts_nobody;
     uint32_t least_n;
     struct amount least[];
 };
@@ -215,7 +215,6 @@ struct gang_object {
     uint32_t counted_local;  /* local queue slot, 0 = none */
     name_id unknown_queue;   /* admitted in a queue that does not exist (yet) */
     struct queue *counted_queue; /* of those that name a queue directly, or none */
-    uint32_t charged_at;     /* index in queue->charged */
     uint32_t seats_n, seats_cap, choices_n, told_n;
     int32_t retries_n;
     uint32_t sent_away_s;    /* for another, when, in seconds; later than now: until then it is not tried */
@@ -269,6 +268,7 @@ struct gang {
     bool shrinks : 1;        /* its preemptor waits for those of its members alone that were told to go: it stays */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
     uint32_t gang_at;        /* index in state.gangs */
+    uint32_t charged_at;     /* index + 1 in the list `charged` of its queue, or of state.queues[0]; 0 = in none */
     int64_t due_ms, created_ms, retry_ms;
     int64_t reserved_ms;     /* when it was given its quota, in whole seconds as the API keeps it */
     struct line *line;       /* where it waits; NULL: nowhere, or held back for a reason of its own (park) */
@@ -323,13 +323,18 @@ static inline bool gang_is_lone(const struct gang *g) /* a pod of no group, and 
 {
     return g->source == GANG_POD;
 }
+/* It asks for no queue, and so needs no quota: a lone pod, or a pod group. */
+static inline bool gang_has_no_queue(const struct gang *g)
+{
+    return !g->planned && !g->own->local_queue && !g->own->queue_name;
+}
 static inline bool gang_holds(const struct gang *g) /* quota, and (but for CHECKING) places or pods on them */
 {
     return g->phase >= GANG_CHECKING && g->phase <= GANG_LEAVING;
 }
 
-/* Kueue's fair sharing, which queues with shares of another kind have no part in. */
-#define shares_fairly(s, q) ((s)->fair.on && !(q)->has_shares)
+/* Kueue's fair sharing, which queues with shares of another kind have no part in, nor those who have no queue. */
+#define shares_fairly(s, q) ((s)->fair.on && !(q)->has_shares && !queue_is_none(q))
 
 struct counts {
     uint32_t pending_n, reserving_n, admitted_n;
@@ -386,10 +391,14 @@ struct queue {
     struct line **lines;     /* all, unordered */
     uint32_t lines_n, lines_cap;
     uint32_t ready_at;       /* index + 1 in state.ready, 0 = no line is ready */
-    struct gang **charged;   /* gangs with charges here */
+    struct gang **charged;   /* gangs with charges here; of state.queues[0] those without a queue that hold places (quota/ledger.h) */
     uint32_t charged_n, charged_cap;
     struct counts counts;    /* with those of its local queues */
 };
+static inline bool queue_is_none(const struct queue *q) /* state.queues[0]: of gangs without a queue */
+{
+    return !q->name;
+}
 struct local_queue {         /* also made for a name that only gangs mention so far */
     name_id key, title, ns, queue;
     enum stop_policy stop;
@@ -466,7 +475,7 @@ struct promise {
     struct queue *queue;
     uint32_t borrow_level;
     int32_t *granted;        /* members of each set, where those are fewer than it asks for; NULL: all */
-    bool by_priority;        /* of a lone pod (preempt/lone.h): one node, no quota */
+    bool by_priority;        /* of a lone pod that waits for lone pods (preempt/lone.h): one node, no quota */
     bool anti;               /* that pod has required anti-affinity */
     bool stands;             /* on the undo log, while another gang is tried */
     uint8_t moved_n;         /* times that it became another one since a victim has left */
@@ -601,7 +610,7 @@ struct state {
     struct heap deadlines;   /* gangs by deadline_ms, those that have not passed */
     uint32_t unready_n;      /* Workloads with quota whose pods are not ready */
     bool ready_gained;       /* since the last cycle there is none */
-    int32_t helping_lowest;  /* priority of the least of the lone pods on those nodes; INT32_MAX: there is none */
+    int32_t helping_lowest;  /* the lowest priority of those without a queue on these nodes; INT32_MAX: there is none */
     bool quota_helping, neighbours_helping; /* as `helping`: some quota tree has more left; pods came or went */
     uint32_t shares_n;       /* queues with shares */
     bool shares_changed;     /* such a queue, its gangs, or nodes are others: what they deserve is found anew (quota/deserve.h) */

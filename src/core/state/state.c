@@ -32,6 +32,7 @@ static struct queue *queue_of(struct state *s, name_id name)
         return s->queues[at];
     struct queue *q = mem_zero(1, sizeof *q);
     q->name = name;
+    q->unlimited = !name;
     lane_queue_init(q);
     MEM_RESERVE(s->queues, s->queues_cap, s->queues_n + 1);
     if (name)

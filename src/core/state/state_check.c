@@ -334,6 +334,24 @@ static bool check_bookings(const struct state *s, struct err *e)
            (err_set(e, E_INVALID, "%u starts are promised, to %u gangs, counted %u", s->bookings_n, booked_n, counted_n), false);
 }
 
+/* Each holds on to its place in one list: that of its queue, or without one of state.queues[0] while it holds places. */
+static bool check_charged(const struct state *s, struct err *e)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        n += s->queues[i]->charged_n;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *g = s->gangs[i];
+        const struct queue *q = g->queue ? g->queue : s->queues[0];
+        bool belongs = g->queue || (gang_has_no_queue(g) && gang_holds(g));
+        if (belongs != (g->charged_at != 0) || (belongs && q->charged[g->charged_at - 1] != g))
+            return err_set(e, E_INVALID, "gang %s is %s the list of %s", intern_name(s->names, g->key), belongs ? "not in" : "in",
+                           g->queue ? "its queue" : "those without a queue"), false;
+        n -= belongs;
+    }
+    return !n || (err_set(e, E_INVALID, "lists of queues: %u more than there are gangs in them", n), false);
+}
+
 static bool check_lowest(const struct state *s, const struct queue *q, struct err *e)
 {
     int32_t lowest = INT32_MAX;
@@ -423,6 +441,8 @@ static bool check_order(const struct state *s, struct err *e)
     for (uint32_t i = 0; i < s->queues_n; i++)
         if (!check_lowest(s, s->queues[i], e))
             return false;
+    if (!check_charged(s, e))
+        return false;
     if (!check_parked(s, e))
         return false;
     return s->undo.n == 0 || (err_set(e, E_INVALID, "%u steps of a search were left", s->undo.n), false);

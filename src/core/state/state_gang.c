@@ -325,6 +325,19 @@ static bool is_to_restart(const struct gang *g, const struct gang_record *r)
     return gang_holds(g) && r->restart_ms > g->reserved_ms;
 }
 
+/* Its priority, or that it keeps its places, is another one: somebody may preempt it now. */
+static void others_may_preempt(struct state *s, struct gang *g)
+{
+    struct queue *q = g->queue ? g->queue : s->queues[0];
+    q->lowest_n = 0;
+    if (g->queue)
+        quota_gain(&s->quota, q->quota);
+    else if (gang_is_lone(g) && s->pods[g->members[0]].seat)
+        node_table_gain(&s->nodes, s->seats[s->pods[g->members[0]].seat].node);
+    else
+        ledger_may_go_again(s, g);
+}
+
 void state_apply_gang(struct state *s, const struct gang_record *r)
 {
     struct gang *g = gang_of(s, r->key);
@@ -338,10 +351,8 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     if (r->admitted && r->reserved_ms)
         g->reserved_ms = r->reserved_ms;
     bool counts_otherwise = g->keeps_places != r->keeps_places && g->queue && g->queue->shares.counts_n;
-    if ((g->priority != r->priority || g->keeps_places != r->keeps_places) && g->queue) {
-        g->queue->lowest_n = 0;
-        quota_gain(&s->quota, g->queue->quota); /* somebody may preempt it now */
-    }
+    if ((g->priority != r->priority || g->keeps_places != r->keeps_places) && g->charged_at)
+        others_may_preempt(s, g);
     if (nothing_new && sets_stay && !is_told_otherwise(g, r)) {
         booking_take(s, g, r);
         return;
@@ -548,6 +559,8 @@ static struct gang *lone_gang(struct state *s, const struct pod_record *r)
         return g;
     if (known)
         order_forget(s, g); /* its place in the order changes */
+    if (g->charged_at && g->priority != r->priority)
+        others_may_preempt(s, g);
     g->active = true;
     g->source = GANG_POD;
     g->priority = r->priority;

@@ -557,6 +557,8 @@ static void io_gang_asks(struct change_io *io, struct gang_record *g)
     LIST(g->min_of_task, g->min_of_task_n, io_amount);
     LIST(g->least, g->least_n, io_amount);
     FLAG(g->least_is_free);
+    FLAG(g->goes_whole);
+    FLAG(g->preempts_nobody);
     WORD(g->tiers.mode, TOPOLOGY_UNCONSTRAINED);
     NUMBER(g->tiers.highest);
     NAME(g->tiers.title);

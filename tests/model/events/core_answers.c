@@ -18,10 +18,10 @@ static void answer(struct model *m, enum effect effect, enum outcome how, const 
 /* ---- plan -> writes ---- */
 
 /* A status write that has not gone out yet is replaced by the next one about the same gang: then nobody answers it. */
-static struct write *write_slot(struct model *m, enum effect effect, const char *gang)
+static struct write *write_slot(struct model *m, bool of_pod, const char *gang)
 {
-    for (uint32_t i = 0; i < m->writes_n && effect != EFFECT_BIND; i++)
-        if (m->writes[i].effect != EFFECT_BIND && !strcmp(m->writes[i].gang, gang) && chance(m, 500))
+    for (uint32_t i = 0; i < m->writes_n && !of_pod; i++)
+        if (m->writes[i].pod_slot < 0 && !strcmp(m->writes[i].gang, gang) && chance(m, 500))
             return &m->writes[i];
     if (m->writes_n == WRITES)
         die(m, "too many writes under way");
@@ -71,7 +71,7 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
         answer(m, e->effect, m->faults && chance(m, 20) ? OUTCOME_FAILED : OUTCOME_DONE, gang, NULL);
         return;
     }
-    struct write *w = write_slot(m, e->effect, gang);
+    struct write *w = write_slot(m, e->pod != 0, gang);
     *w = (struct write){.effect = e->effect, .gang_slot = slot, .pod_slot = -1, .node = -1, .queue = -1,
                         .due = m->step + (m->faults && chance(m, 300) ? pick(m, 5) : 0)};
     snprintf(w->gang, sizeof w->gang, "%s", gang);
@@ -90,9 +90,11 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
     take_choices(m, e, w);
     for (uint32_t i = 0; i < e->counts_n && i < SETS; i++)
         w->counts[i] = e->counts[i];
-    if (e->effect == EFFECT_BIND) {
+    if (e->pod) {
         w->pod_slot = slot_of_pod(&l->seen, intern_name(l->w.names, e->pod));
         w->pod_serial = l->seen.pods[w->pod_slot].serial;
+    }
+    if (e->effect == EFFECT_BIND) {
         w->node = (int)strtol(intern_name(l->w.names, e->node) + 1, NULL, 10);
         snprintf(w->devices, sizeof w->devices, "%s", e->devices ? e->devices : "");
     }
@@ -160,8 +162,21 @@ static bool delete_members(struct model *m, const struct write *w)
     return all;
 }
 
+static bool delete_member(struct model *m, const struct write *w)
+{
+    struct m_pod *p = &m->api.pods[w->pod_slot];
+    if (!p->exists || p->serial != w->pod_serial)
+        return false;
+    p->deleting |= p->node >= 0;
+    p->exists = p->node >= 0;
+    changed(m, OBJ_POD, w->pod_slot);
+    return true;
+}
+
 static bool land_evict(struct model *m, const struct write *w)
 {
+    if (w->pod_slot >= 0)
+        return delete_member(m, w);
     struct m_gang *g = w->gang_slot < 0 ? NULL : &m->api.gangs[w->gang_slot];
     if (!g || g->type != TYPE_PLANNED)
         return delete_members(m, w);

@@ -412,6 +412,9 @@ void booked_write(struct model *m, const struct plan_entry *e, int slot); /* of 
 const struct booking_record *booked_record(struct world *w, const struct m_booked *b); /* NULL: none is */
 /* core_lone.c: pods of no queue that others of lower priority leave for */
 void lone_check_victim(struct model *m, const struct life *l, const struct plan_entry *e);
+/* ---- core_priority.c ---- */
+bool is_by_priority(const struct plan_entry *e); /* EVICT: a group, for a group, or for one together with others */
+void priority_check_victim(struct model *m, const struct life *l, const struct plan_entry *e);
 void lone_write_nominated(struct model *m, const struct plan_entry *e); /* of an EXPLAIN: the pod's status says for which node it waits */
 void lone_rest_check(struct model *m); /* nobody waits who would fit, alone or once those of lower priority were gone */
 

@@ -303,10 +303,10 @@ static bool room_is_kept(const struct model *m)
     return ready_stands_still(m) && m->life.w.s->promised_n > 0;
 }
 
-static bool is_lone_pod(const struct life *l, name_id gang)
+static bool has_no_queue(const struct life *l, name_id gang)
 {
     const struct gang *g = gang_find(l->w.s, gang);
-    return g && gang_is_lone(g);
+    return g && gang_has_no_queue(g);
 }
 
 static bool is_kept_on(struct model *m, const char *node)
@@ -324,9 +324,9 @@ static bool takes_what_is_kept(struct model *m, struct life *fresh, const struct
 {
     bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
     bool starts = e->effect == EFFECT_ADMIT || e->effect == EFFECT_BIND;
-    if (!room_is_kept(m) || !(starts || preempts) || !is_lone_pod(fresh, preempts ? e->reason->name : e->gang))
+    if (!room_is_kept(m) || !(starts || preempts) || !has_no_queue(fresh, preempts ? e->reason->name : e->gang))
         return false;
-    return !preempts || is_kept_on(m, text_of(&fresh->w, e->reason->flavor));
+    return !preempts || is_by_priority(e) || is_kept_on(m, text_of(&fresh->w, e->reason->flavor));
 }
 
 static void fresh_starts_nothing(struct model *m, struct life *fresh)

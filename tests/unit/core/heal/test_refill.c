@@ -69,6 +69,7 @@ static void others_do_not_take_the_place_of_a_lost_member(void **state)
     runs(w, NULL, 0);
     struct pod_record other = a_pod(w, "ns/other", NULL, GPU "=1");
     other.priority = 1000;
+    other.preempts_nobody = true;
     pod_record(w, other);
     step(w);
     gone(w, CHANGE_POD_GONE, members[1]);

@@ -13,6 +13,8 @@
  *                                              these are below one policy, which needs both, and N of such pairs are needed
  *                                              ran=N: it began N seconds ago
  *   wants NAME queue=Q ... [patience=N]        as above, and they wait; nobody goes for them before they have for N seconds
+ *         queue=none: of no queue; [whole]: it goes whole or not at all; [nobody]: goes for it; [deleting]: its pods are
+ *   pod NAME ...                               a lone pod, as in stories.h
  *
  * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a"; of a group that stays its members: "evict b-3".
  */
@@ -106,9 +108,12 @@ static inline void shares_group(struct world *w, const char *name, const struct 
     char requests[96], key[64];
     int64_t count = number_of(words, n, "x", 1);
     const char *queue = word_of(words, n, "queue", "default");
-    struct gang_record r = a_group(w, name, volcano_name(w, queue), (int32_t)number_of(words, n, "min", count));
-    r.queue_title = id(w, queue);
+    bool none = strcmp(queue, "none") == 0;
+    struct gang_record r = a_group(w, name, none ? NULL : volcano_name(w, queue), (int32_t)number_of(words, n, "min", count));
+    r.queue_title = none ? 0 : id(w, queue);
     r.keeps_places = word_of(words, n, "keeps", NULL) != NULL;
+    r.goes_whole = word_of(words, n, "whole", NULL) != NULL;
+    r.preempts_nobody = word_of(words, n, "nobody", NULL) != NULL;
     r.priority = (int32_t)number_of(words, n, "prio", 0);
     r.patience_s = (int32_t)number_of(words, n, "patience", 0);
     const int64_t of = number_of(words, n, "of", 0);
@@ -131,6 +136,7 @@ static inline void shares_group(struct world *w, const char *name, const struct 
         p.phase = runs ? POD_RUNNING : POD_PENDING;
         p.started_ms = runs ? w->now_ms - 1000 * number_of(words, n, "ran", 0) : 0;
         p.preempts_nobody = word_of(words, n, "never", NULL) != NULL;
+        p.deleting = word_of(words, n, "deleting", NULL) != NULL;
         pod_record(w, p);
     }
 }
@@ -155,6 +161,8 @@ static inline void shares_line(struct world *w, char *line)
                           1000 * (long long)number_of(words, n, "cpu", 1000)), "");
     else if (strcmp(kind, "queue") == 0)
         shares_queue(w, name, words, n);
+    else if (strcmp(kind, "pod") == 0)
+        story_pod(w, name, words, n);
     else
         shares_group(w, name, words, n, strcmp(kind, "runs") == 0);
 }

@@ -171,6 +171,8 @@ static void every_kind_comes_back(void **state)
                                             3,
                                             true,
                                             78,
+                                            true,
+                                            true,
                                             80,
                                             79,
                                             true,
