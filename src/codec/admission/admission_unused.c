@@ -22,7 +22,6 @@ struct unused {
 #define KAI "scheduling.run.ai"
 #define KUBEFLOW "kubeflow.org"
 #define OF_VOLCANO "it is read of Volcano's jobs and PodGroups"
-#define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
 #define RECLAIMED_ANY_TIME "a queue that has more than it deserves may lose it whole at any time; volcano.sh/preemptable: 'false' keeps it"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
 #define FAIR_SHARES "fairSharing is on in Kueue's Configuration (--config of capstan scheduler and capstan up)"
@@ -88,10 +87,6 @@ static const struct unused table[] = {
     {KAI, "podgroups", "spec.schedulingBackoff", "-1", "the group waits until it fits"},
     {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
     {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},
-    {NATIVE, "podgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},
-    {NATIVE, "podgroups", "spec.preemptionPolicy", "Never", NOBODY_PREEMPTED},
-    {NATIVE, "compositepodgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},
-    {NATIVE, "compositepodgroups", "spec.preemptionPolicy", "Never", NOBODY_PREEMPTED},
 };
 
 /* Labels and annotations. `in_template`: of the pod template, else of the object. */

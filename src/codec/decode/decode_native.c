@@ -40,6 +40,14 @@ static const char *native_labels(const struct decoder *d, const struct json *spe
     return labels;
 }
 
+/* spec.disruptionMode {single | all}, of v1alpha2 the word "Pod" or "PodGroup"; spec.preemptionPolicy. */
+static void take_disruption(const struct json *spec, struct gang_record *g)
+{
+    const struct json *mode = json_get(spec, "disruptionMode");
+    g->goes_whole |= json_get(mode, "all") != NULL || text_equal(json_text(mode, NULL), "PodGroup");
+    g->preempts_nobody |= text_equal(json_get_text(spec, "preemptionPolicy", ""), "Never");
+}
+
 /* spec.schedulingPolicy {basic | gang{minCount}}: in all versions. */
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
                             struct err *e)
@@ -52,6 +60,7 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
     g.min_members = decode_members(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL));
     g.priority = priority ? decode_int32(json_int64(priority, 0)) : decode_class_priority(d, spec);
     g.tiers = one_domain_of(d, g.key, native_labels(d, spec));
+    take_disruption(spec, &g);
     *ret_gang = g;
     return 0;
 }
@@ -237,6 +246,8 @@ int decode_composite_group(const struct decoder *d, const struct native_part *pa
     g.subgroups = policies;
     g.subgroups_n = n - 1;
     g.subgroups_least = decode_members(json_path(spec, "schedulingPolicy", "gang", "minGroupCount", NULL));
+    for (uint32_t i = 0; i < n; i++) /* one that goes whole takes all with it, which is more than it asks for */
+        take_disruption(json_get(parts[i].object, "spec"), &g);
     *ret_gang = g;
     return 0;
 }

@@ -55,7 +55,6 @@ no_workload() {
 YAML
 }
 refuses "a PodGroup below one, of no Workload" 'spec.workloadRef: Required value: must be set when parentCompositePodGroupName is set' no_workload
-says "what has no effect is said" 'Warning: spec.disruptionMode: ' composite warns 'basic: {}' 'disruptionMode: {all: {}}'
 
 # --- two groups start together
 group a all 2 >/dev/null

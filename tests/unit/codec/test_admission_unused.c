@@ -192,6 +192,9 @@ static const struct {
     {NATIVE, "podgroups", "spec.schedulingConstraints.topology"},
     {NATIVE, "podgroups", "spec.priorityClassName"},
     {NATIVE, "podgroups", "spec.priority"},
+    {NATIVE, "podgroups", "spec.disruptionMode.single"},
+    {NATIVE, "podgroups", "spec.disruptionMode.all"},
+    {NATIVE, "podgroups", "spec.preemptionPolicy"},
     {NATIVE, "podgroups", "spec.parentCompositePodGroupName"},
     {NATIVE, "podgroups", "spec.workloadRef"}, /* who made the group: nobody reads it, in Kubernetes neither */
     {NATIVE, "compositepodgroups", "spec.parentCompositePodGroupName"},
@@ -199,6 +202,9 @@ static const struct {
     {NATIVE, "compositepodgroups", "spec.schedulingConstraints.topology"},
     {NATIVE, "compositepodgroups", "spec.priorityClassName"},
     {NATIVE, "compositepodgroups", "spec.priority"},
+    {NATIVE, "compositepodgroups", "spec.disruptionMode.single"},
+    {NATIVE, "compositepodgroups", "spec.disruptionMode.all"},
+    {NATIVE, "compositepodgroups", "spec.preemptionPolicy"},
     {NATIVE, "compositepodgroups", "spec.workloadRef"}, /* a tree is of one */
 };
 

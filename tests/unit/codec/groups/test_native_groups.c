@@ -34,14 +34,17 @@ static void groups_of_each_version(void **state)
     static const struct {
         const char *spec;
         int32_t least, priority;
+        bool goes_whole, preempts_nobody;
     } rows[] = {
         /* 1.37, v1beta1 and v1alpha3 */
         {"{\"workloadRef\":{\"workloadName\":\"w\",\"templateName\":\"t\"},\"schedulingPolicy\":{\"gang\":{\"minCount\":3}},"
-         "\"disruptionMode\":{\"all\":{}},\"priorityClassName\":\"high\"}", 3, 1000},
+         "\"disruptionMode\":{\"all\":{}},\"priorityClassName\":\"high\"}", 3, 1000, true, false},
         {"{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}},\"priorityClassName\":\"high\",\"priority\":7}", 2, 7},
         /* 1.36, v1alpha2 */
         {"{\"podGroupTemplateRef\":{\"workload\":{\"workloadName\":\"w\",\"podGroupTemplateName\":\"t\"}},\"schedulingPolicy\":{"
-         "\"gang\":{\"minCount\":4}},\"disruptionMode\":\"PodGroup\",\"priority\":-5}", 4, -5},
+         "\"gang\":{\"minCount\":4}},\"disruptionMode\":\"PodGroup\",\"priority\":-5}", 4, -5, true, false},
+        {"{\"disruptionMode\":{\"single\":{}},\"preemptionPolicy\":\"Never\"}", 1, 0, false, true},
+        {"{\"disruptionMode\":\"Pod\",\"preemptionPolicy\":\"PreemptLowerPriority\"}", 1, 0, false, false},
         /* whose pods start one by one, as they can */
         {"{\"schedulingPolicy\":{\"basic\":{}}}", 1, 0},
         {"{}", 1, 0},
@@ -55,6 +58,8 @@ static void groups_of_each_version(void **state)
         assert_string_equal(intern_name(w->names, g.key), "native/n/g");
         assert_int_equal(g.min_members, rows[i].least);
         assert_int_equal(g.priority, rows[i].priority);
+        assert_int_equal(g.goes_whole, rows[i].goes_whole);
+        assert_int_equal(g.preempts_nobody, rows[i].preempts_nobody);
     }
 }
 
@@ -66,8 +71,6 @@ static void what_does_nothing_is_said(void **state)
     } rows[] = {
         {"{}", {NULL}},
         {"{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}},\"disruptionMode\":{\"single\":{}},\"resourceClaims\":[]}", {NULL}},
-        {"{\"disruptionMode\":\"Pod\",\"preemptionPolicy\":\"PreemptLowerPriority\"}", {NULL}},
-        {"{\"disruptionMode\":{\"all\":{}}}", {NULL}}, /* nobody of a group is preempted alone */
         {"{\"resourceClaims\":[{\"name\":\"a\",\"resourceClaimName\":\"c\"}]}", {"spec.resourceClaims: no device is claimed for the group"}},
         {"{\"parentCompositePodGroupName\":\"all\"}", {NULL}},
         {"{\"resourceClaims\":7,\"disruptionMode\":[],\"parentCompositePodGroupName\":{}}", {NULL}}, /* no server lets it through */
