@@ -214,8 +214,8 @@ static void test_odd_runtimes(void **state)
     static const char *const jobs[] = {"1", "\"x\"", "[]", "{}", "{\"name\":7}", "{\"name\":\"node\",\"template\":[]}",
         "{\"name\":\"node\",\"template\":{\"spec\":3}}", "{\"name\":\"launcher\",\"template\":{\"spec\":{\"template\":\"x\"}}}",
         "{\"name\":\"node\",\"replicas\":-3,\"template\":{\"spec\":{\"parallelism\":\"x\",\"template\":{\"spec\":{\"containers\":[1,\"node\"]}}}}}",
-        "{\"name\":\"node\",\"dependsOn\":[3],\"template\":{\"spec\":{\"template\":{\"spec\":{\"volumes\":3,\"containers\":[{\"name\":\"node\",\"env\":[1],"
-        "\"command\":\"x\",\"resources\":{\"limits\":[2],\"requests\":\"x\"}}]}}}}}"};
+        ("{\"name\":\"node\",\"dependsOn\":[3],\"template\":{\"spec\":{\"template\":{\"spec\":{\"volumes\":3,\"containers\":[{\"name\":\"node\",\"env\":[1],"
+        "\"command\":\"x\",\"resources\":{\"limits\":[2],\"requests\":\"x\"}}]}}}}}")};
     static const char *const policies[] = {"\"torch\":{\"envInjection\":{\"targets\":[1,{\"jobName\":\"node\",\"containerNames\":[{}]}]}}", "\"mpi\":3", "\"mpi\":{}",
                                            "\"jax\":[]", "\"xgboost\":{}"};
     struct json *job = parse("{\"metadata\":{\"name\":\"t\"},\"spec\":{\"trainer\":{\"numNodes\":2,\"command\":[\"tune\",\"run\"],\"env\":[2,{\"name\":\"A\"}],"
