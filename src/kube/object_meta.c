@@ -196,7 +196,9 @@ enum { NUL_N = sizeof nul - 1 };
 /* From `at` on. WHY not memmem: most texts have few backslashes or none. */
 static const char *nul_find(struct bytes text, size_t at)
 {
-    const char *end = text.data + text.n, *p = at < text.n ? memchr(text.data + at, '\\', text.n - at) : NULL;
+    if (at >= text.n) /* of an answer without a body there is no text at all */
+        return NULL;
+    const char *end = text.data + text.n, *p = memchr(text.data + at, '\\', text.n - at);
     while (p && end - p >= NUL_N && memcmp(p, nul, NUL_N) != 0)
         p = memchr(p + 1, '\\', (size_t)(end - p - 1));
     return p && end - p >= NUL_N ? p : NULL;
