@@ -43,8 +43,10 @@ uint64_t group_text_hash(struct bytes object, char ret_phase[GROUP_PHASE_MAX])
         }
         json_reader_skip(&r);
     }
+    if (r.failed || !is_read || !version.n)
+        return 0;
     const char *end = status ? status - strlen(",\"") : r.at - strlen("}"), *rest = version.data + version.n;
-    if (r.failed || !is_read || !version.n || rest > end || may_restart(object))
+    if (rest > end || may_restart(object))
         return 0;
     uint64_t hash = hash_bytes(object.data, (size_t)(version.data - object.data), strcmp(ret_phase, "Completed") == 0);
     return hash_bytes(rest, (size_t)(end - rest), hash) | 1;
