@@ -679,7 +679,7 @@ static bool coming_is_enough(struct cycle *c, struct gang *g)
 }
 
 /* Without a queue there is no policy: others without one go by priority. A lone pod looks node by node for lone pods first; then for pod
- * groups, too. What nodes say of it stays as it is: kube-scheduler's words. */
+ * groups, too, where there are any: else it is kube-scheduler's decision alone. What nodes say of it stays as it is, in its words. */
 static void preempts_by_priority(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     struct state *s = c->s;
@@ -689,7 +689,8 @@ static void preempts_by_priority(struct cycle *c, struct gang *g, struct refusal
     struct reason *of_lone = why_it_waits(c, NULL);
     if (lone && !waits_for_groups && !c->trial && !coming)
         lone_looks(c, g, refusal, of_lone);
-    bool looks = !refusal->preempts && may && !coming && s->now_ms >= tenure_preempts_from_ms(s, g) && !all_have_left(g);
+    bool looks = !refusal->preempts && may && !coming && s->now_ms >= tenure_preempts_from_ms(s, g) && !all_have_left(g) &&
+                 (!lone || waits_for_groups || ledger_has_lower_group(s, g));
     if (looks && lone)
         refusal->preempts = preempt_counts(c, g, s->queues[0], !c->trial, why_it_waits(c, NULL));
     else if (looks)
