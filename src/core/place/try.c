@@ -5,6 +5,7 @@
 #include "core/group/starters.h"
 #include "core/group/subgroups.h"
 #include "core/place/undo.h"
+#include "core/preempt/coming.h"
 #include "core/preempt/lone.h"
 #include "core/preempt/preempt.h"
 #include "core/preempt/tenure.h"
@@ -673,7 +674,7 @@ static bool coming_is_enough(struct cycle *c, struct gang *g)
 {
     uint32_t *pods, all_n, mark = undo_mark(c->s), steps = PLACE_STEPS, n = fewest(c, g, &pods, &all_n);
     struct misfit unused;
-    bool fits = victims_lift_coming(c->s, g) && place_all(c->s, g, try_wants(c, pods, n), n, &steps, &unused);
+    bool fits = coming_lift(c->s, g) && place_all(c->s, g, try_wants(c, pods, n), n, &steps, &unused);
     undo_back(c->s, mark);
     return fits;
 }
@@ -695,6 +696,8 @@ static void preempts_by_priority(struct cycle *c, struct gang *g, struct refusal
         refusal->preempts = preempt_counts(c, g, s->queues[0], !c->trial, why_it_waits(c, NULL));
     else if (looks)
         refusal->preempts = group_preempts(c, g, s->queues[0], refusal);
+    if (lone && coming && !c->trial)
+        reason_add(refusal->why, coming_reason(s, g, c->a));
     if (!refusal->preempts && of_lone->child)
         reason_add(refusal->why, (struct reason *)of_lone->child); /* the tree is ours while it is built */
 }

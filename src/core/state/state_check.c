@@ -352,7 +352,7 @@ static bool check_charged(const struct state *s, struct err *e)
         n -= belongs;
         groups_n -= belongs && !gang_is_lone(g);
     }
-    return !(n | groups_n) || (err_set(e, E_INVALID, "lists of queues: %u more than there are gangs in them, %u groups", n, groups_n), false);
+    return !(n | groups_n) || (err_set(e, E_INVALID, "lists of queues: %u gangs too many, %u of them groups", n, groups_n), false);
 }
 
 static bool check_lowest(const struct state *s, const struct queue *q, struct err *e)
