@@ -729,8 +729,11 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
         say_patience(c, g, q, refusal);
     }
-    if (!started && gang_has_no_queue(g) && !c->trial && c->s->now_ms < tenure_preempts_from_ms(c->s, g))
+    if (!started && gang_has_no_queue(g) && !c->trial && c->s->now_ms < tenure_preempts_from_ms(c->s, g)) {
         order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
+        if (ledger_has_lower(c->s, g))
+            say_patience(c, g, c->s->queues[0], refusal);
+    }
     if (!started && !patient && !refusal->preempts && c->stays_until_ms && !c->trial)
         order_look_later(c->s, g, c->stays_until_ms);
     if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */

@@ -164,6 +164,16 @@ static void whom_it_waits_for_after_a_restart_is_said(void **state)
     world_free(&w);
 }
 
+static void who_is_to_wait_before_others_go_says_until_when(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    shares_objects(&w, N8 RUNS("low") "x=8;" WANTS("high") "x=2 prio=9 patience=60");
+    run(&w);
+    assert_non_null(strstr(why_tree(&w, "high"), "preempts nobody before 1970-01-01T00:17:40Z: it is to wait so long (preemptionDelay)"));
+    world_free(&w);
+}
+
 /* Two pods have one and the same device, as the API says: the end of one leaves it to the other. */
 static void nobody_counts_on_a_device_that_two_have(void **state)
 {
@@ -195,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_case_decides_as_it_says), cmocka_unit_test(each_story_goes_on_as_it_says),
                                        cmocka_unit_test(whom_it_waits_for_after_a_restart_is_said),
+                                       cmocka_unit_test(who_is_to_wait_before_others_go_says_until_when),
                                        cmocka_unit_test(nobody_counts_on_a_device_that_two_have)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
