@@ -629,6 +629,11 @@ static void random_event(struct model *m)
     } else if (what < 19 && g->exists && g->lone) {
         g->priority = (int)pick(m, 4);
         tell_pod(m, &m->w, i, 0);
+    } else if (what == 19 && g->exists) { /* somebody deletes a pod */
+        int k = (int)pick(m, (uint32_t)g->count);
+        g->pods[k].deleting |= g->pods[k].exists && g->pods[k].node >= 0;
+        if (g->pods[k].exists)
+            tell_pod(m, &m->w, i, k);
     }
     if (traces())
         printf("# step %" PRIu64 ": event %u of g%d\n", m->step, what, g->serial);

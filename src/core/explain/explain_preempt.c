@@ -95,6 +95,8 @@ static void priority_lack_sentence(struct buf *out, const struct reason *r)
         [LACK_TRIALS] = "preempts nobody: no set of pods of lower priority whose end would be enough was found in the tries allowed"};
     const char *why = r->have < (int64_t)(sizeof words / sizeof *words) ? words[r->have] : NULL;
     buf_text(out, why ? why : "preempts nobody");
+    if (r->have == LACK_DELAY)
+        explain_not_before(out, r);
 }
 
 static void lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)

@@ -206,10 +206,12 @@ static bool try_one(struct remedy_search *x, struct gang *g)
     return try_on_trial(x->c, g);
 }
 
-/* Each search for victims looks at all that run in the tree. */
-static uint32_t cost_of_tree(const struct state *s, const struct queue *q)
+/* Each search for victims looks at all that run in the tree, or without a queue. */
+static uint32_t cost_of_search(const struct state *s, const struct gang *g, const struct queue *q)
 {
     uint32_t n = s->queues_n;
+    if (ledger_has_lower(s, g) && (!gang_is_lone(g) || ledger_has_lower_group(s, g)))
+        n += s->queues[0]->charged_n;
     for (uint32_t i = 1; i < s->queues_n && q && q->preempts; i++)
         if (root_of(s, s->queues[i]) == root_of(s, q))
             n += s->queues[i]->charged_n;
@@ -247,7 +249,7 @@ enum verdict remedy_acts(struct remedy_search *x, const struct measures *m, stru
     const struct queue *q = g->line ? g->line->queue : gang_asks_queue(s, g, &missing);
     uint32_t members_n = x->is_held ? g->members_n : gang_size(g); /* held: with those that are not there yet */
     uint32_t mark = undo_mark(s), of_cycle = c->preempt_trials_left, size = 1 + members_n / 32;
-    uint32_t cost = size + cost_of_tree(s, q) + (gang_is_lone(g) && !m->n ? s->nodes.known_n / 64 : 0);
+    uint32_t cost = size + cost_of_search(s, g, q) + (gang_is_lone(g) && !m->n ? s->nodes.known_n / 64 : 0);
     if (cost >= x->trials_left) { /* WHY before: of a large tree not even one search is made, and the cycle is not charged for it */
         x->unspent += x->trials_left;
         x->trials_left = 0;

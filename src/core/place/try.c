@@ -5,6 +5,7 @@
 #include "core/group/starters.h"
 #include "core/group/subgroups.h"
 #include "core/place/undo.h"
+#include "core/preempt/coming.h"
 #include "core/preempt/lone.h"
 #include "core/preempt/preempt.h"
 #include "core/preempt/tenure.h"
@@ -673,13 +674,13 @@ static bool coming_is_enough(struct cycle *c, struct gang *g)
 {
     uint32_t *pods, all_n, mark = undo_mark(c->s), steps = PLACE_STEPS, n = fewest(c, g, &pods, &all_n);
     struct misfit unused;
-    bool fits = victims_lift_coming(c->s, g) && place_all(c->s, g, try_wants(c, pods, n), n, &steps, &unused);
+    bool fits = coming_lift(c->s, g) && place_all(c->s, g, try_wants(c, pods, n), n, &steps, &unused);
     undo_back(c->s, mark);
     return fits;
 }
 
 /* Without a queue there is no policy: others without one go by priority. A lone pod looks node by node for lone pods first; then for pod
- * groups, too. What nodes say of it stays as it is: kube-scheduler's words. */
+ * groups, too, where there are any: else it is kube-scheduler's decision alone. What nodes say of it stays as it is, in its words. */
 static void preempts_by_priority(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     struct state *s = c->s;
@@ -689,11 +690,14 @@ static void preempts_by_priority(struct cycle *c, struct gang *g, struct refusal
     struct reason *of_lone = why_it_waits(c, NULL);
     if (lone && !waits_for_groups && !c->trial && !coming)
         lone_looks(c, g, refusal, of_lone);
-    bool looks = !refusal->preempts && may && !coming && s->now_ms >= tenure_preempts_from_ms(s, g) && !all_have_left(g);
+    bool looks = !refusal->preempts && may && !coming && s->now_ms >= tenure_preempts_from_ms(s, g) && !all_have_left(g) &&
+                 (!lone || waits_for_groups || ledger_has_lower_group(s, g));
     if (looks && lone)
         refusal->preempts = preempt_counts(c, g, s->queues[0], !c->trial, why_it_waits(c, NULL));
     else if (looks)
         refusal->preempts = group_preempts(c, g, s->queues[0], refusal);
+    if (lone && coming && !c->trial)
+        reason_add(refusal->why, coming_reason(s, g, c->a));
     if (!refusal->preempts && of_lone->child)
         reason_add(refusal->why, (struct reason *)of_lone->child); /* the tree is ours while it is built */
 }
@@ -725,8 +729,11 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
         say_patience(c, g, q, refusal);
     }
-    if (!started && gang_has_no_queue(g) && !c->trial && c->s->now_ms < tenure_preempts_from_ms(c->s, g))
+    if (!started && gang_has_no_queue(g) && !c->trial && c->s->now_ms < tenure_preempts_from_ms(c->s, g)) {
         order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
+        if (ledger_has_lower(c->s, g))
+            say_patience(c, g, c->s->queues[0], refusal);
+    }
     if (!started && !patient && !refusal->preempts && c->stays_until_ms && !c->trial)
         order_look_later(c->s, g, c->stays_until_ms);
     if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */

@@ -490,9 +490,9 @@ void lone_goes_before(struct state *s, const struct gang *g, uint32_t node)
 void lone_node_gone(struct state *s, uint32_t node)
 {
     for (uint32_t i = s->promised_n; i-- > 0;) {
-        const struct promise *p = s->promised[i]->promise;
-        if (p->by_priority && p->rooms->node == node)
-            promise_drop(s, s->promised[i]);
+        struct gang *g = s->promised[i];
+        if (gang_is_lone(g) && g->promise->rooms->node == node)
+            promise_drop(s, g);
     }
 }
 
@@ -501,7 +501,7 @@ void lone_drop_lost(struct state *s)
     for (uint32_t i = s->promised_n; i-- > 0;) {
         struct gang *g = s->promised[i];
         const struct promised_room *room = g->promise->rooms;
-        if (!g->promise->by_priority)
+        if (!gang_is_lone(g))
             continue;
         uint32_t node = node_table_find(&s->nodes, room->node_name);
         if (node != room->node || !is_suitable(s, s->pods[g->members[0]].shape, node))

@@ -1,5 +1,6 @@
 #include "core/preempt/preempt.h"
 #include "core/place/undo.h"
+#include "core/preempt/coming.h"
 #include "core/queue/checks.h"
 #include "core/time/booking.h"
 
@@ -111,9 +112,14 @@ static bool find_under(struct cycle *c, struct gang *g, struct queue *q, const s
     w.shapes_n = g->planned ? g->sets_n : 0;
     uint32_t n = checks_demanded(q, f->choices, f->choices_n) ? 0 : w.n; /* else quota is all that it takes now */
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
-    bool found = !needs_nobody(&x, f, w.wants, n) && victims_find(&x, w.wants, n, ret_victims) && is_allowed(&x, ret_victims);
+    bool found = !needs_nobody(&x, f, w.wants, n);
+    uint32_t mark = undo_mark(c->s);
+    if (queue_is_none(q))
+        (void)coming_lift(c->s, g);
+    found = found && victims_find(&x, w.wants, n, ret_victims) && is_allowed(&x, ret_victims);
     if (found && keep && !stays)
         victims_spare(&x, w.wants, n, ret_victims);
+    undo_back(c->s, mark);
     if (found && keep)
         promise_make(&x, ret_victims, w.wants, n);
     wishes_release(c->s, &w);

@@ -642,42 +642,10 @@ static bool is_coming(const struct preemptor *x)
     return !x->for_nodes && !(own && own->victims_n);
 }
 
-/* ---- without a queue: what comes free by itself ---- */
-
-static bool may_leave_room(const struct gang *other, const struct gang *g)
-{
-    return other != g && other->bound_n && !other->preemptor && gang_has_no_queue(other) && other->priority < g->priority &&
-           !(gang_is_lone(g) && gang_is_lone(other));
-}
-
-bool victims_lift_coming(struct state *s, const struct gang *g)
-{
-    bool any = false, lone = gang_is_lone(g);
-    name_id nominated = lone ? s->pods[g->members[0]].nominated : 0;
-    uint32_t home = nominated ? node_table_find(&s->nodes, nominated) : 0;
-    for (uint32_t i = 0; i < s->gangs_n && (!lone || home); i++) {
-        const struct gang *other = s->gangs[i];
-        for (uint32_t k = 0; may_leave_room(other, g) && k < other->members_n; k++) {
-            const struct pod *p = &s->pods[other->members[k]];
-            if (!p->deleting || !p->seat || s->seats[p->seat].lifted || (lone && s->seats[p->seat].node != home))
-                continue;
-            undo_lift(s, p->seat);
-            any = true;
-        }
-    }
-    return any;
-}
-
 bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     uint32_t mark = undo_mark(x->c->s);
-    if (queue_is_none(x->queue)) {
-        (void)victims_lift_coming(x->c->s, x->gang);
-        bool found = find(x, wants, wants_n, ret_victims);
-        undo_back(x->c->s, mark);
-        return found;
-    }
-    if (!promises_kept(x->c->s, x->gang, x->queue))
+    if (queue_is_none(x->queue) || !promises_kept(x->c->s, x->gang, x->queue))
         return find(x, wants, wants_n, ret_victims);
     struct preemptor then = preemptor_then(x);
     bool found = false;

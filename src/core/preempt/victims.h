@@ -31,12 +31,6 @@ struct victims {
     enum sparing spares;       /* not those who would go by Kueue's order alone: what for, and one of them */
     const struct gang *spared;
 };
-/* On the undo log: pods that are being deleted have left their nodes, those of gangs without a queue that have less priority than g and go
- * for nobody. Where g is a lone pod, members of groups on the node that its object nominates: of lone pods lone.h knows. Returns whether
- * there are any.
- * WHY  whoever was told to go loses its pods one by one. A scheduler that begins anew sees pods that are being deleted, and not for whom:
- * if it did not count on what they leave, it would tell others to go besides. */
-bool victims_lift_coming(struct state *s, const struct gang *g);
 enum preemption victim_reason(const struct candidate *one);
 void victims_leave(struct state *s, const struct victims *v); /* on the undo log: the quota that they give */
 /* With wants: nodes and devices, too. False: there is no such set, and ret_victims->lack says why. */

@@ -288,9 +288,12 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
 void admission_follow_pods(struct state *s, struct gang *g)
 {
     name_id missing;
-    if (g->planned || g->phase == GANG_UNKNOWN || g->own->unknown_queue)
+    if (g->planned || g->phase == GANG_UNKNOWN)
         return;
     struct queue *q = gang_asks_queue(s, g, &missing);
+    if (g->own->unknown_queue && g->own->unknown_queue == missing)
+        return;
+    forget_unlinked(s, g); /* it asks for another one by now, or for none */
     if (q)
         ledger_open(s, g, q); /* counts what stands already */
     else if (missing && g->bound_n && !g->queue)

@@ -720,16 +720,22 @@ static uint32_t put_off(struct state *s, struct gang **all, uint32_t n)
     return now_n;
 }
 
-/* Somebody without a queue, of higher priority, is tried in this cycle, and may preempt whoever took what came free. */
-static bool lets_others_first(struct state *s, const struct gang *g)
+/* The highest priority of those without a queue that are tried in this cycle. INT32_MIN: there is none. */
+static int32_t highest_tried(struct state *s)
 {
-    if (!gang_has_no_queue(g) || g->phase != GANG_BOUND)
-        return false;
     const struct line *first = order_first(s->queues[0]);
-    bool any = first && line_first(first)->priority > g->priority;
-    for (uint32_t i = 0; i < s->candidates_n && !any; i++)
-        any = queue_is_none(s->candidates[i]->queue) && line_first(s->candidates[i])->priority > g->priority;
-    return any;
+    int32_t highest = first ? line_first(first)->priority : INT32_MIN;
+    for (uint32_t i = 0; i < s->candidates_n; i++) {
+        int32_t priority = queue_is_none(s->candidates[i]->queue) ? line_first(s->candidates[i])->priority : INT32_MIN;
+        highest = priority > highest ? priority : highest;
+    }
+    return highest;
+}
+
+/* Somebody without a queue, of higher priority, may preempt whoever took what came free. */
+static bool lets_others_first(const struct gang *g, int32_t tried)
+{
+    return tried > g->priority && gang_has_no_queue(g) && g->phase == GANG_BOUND;
 }
 
 void settle_all(struct cycle *c, bool last)
@@ -744,8 +750,9 @@ void settle_all(struct cycle *c, bool last)
         all[i]->look_at = 0;
     s->work_n = 0;
     qsort(all, n, sizeof *all, compare_gangs);
+    const int32_t tried = last ? INT32_MIN : highest_tried(s);
     for (uint32_t i = 0; i < n; i++) {
-        if (!c->pods_left || (!last && lets_others_first(s, all[i])))
+        if (!c->pods_left || lets_others_first(all[i], tried))
             order_wake(s, all[i]);
         else if (settle_gang(c, all[i]))
             all[turns_n++] = all[i];

@@ -36,6 +36,7 @@ static void join(struct gang *g, struct queue *q)
     lowest_add(q, g);
     MEM_RESERVE(q->charged, q->charged_cap, q->charged_n + 1);
     q->charged[q->charged_n++] = g;
+    q->charged_groups_n += !gang_is_lone(g);
     g->charged_at = q->charged_n;
 }
 
@@ -45,6 +46,7 @@ static void leave(struct gang *g, struct queue *q)
     q->charged[g->charged_at - 1] = last;
     last->charged_at = g->charged_at;
     g->charged_at = 0;
+    q->charged_groups_n -= !gang_is_lone(g);
     q->lowest_n -= q->lowest_n && g->priority == q->lowest;
 }
 
@@ -71,6 +73,15 @@ void ledger_may_go_again(struct state *s, const struct gang *g)
 bool ledger_has_lower(const struct state *s, const struct gang *g)
 {
     return gang_has_no_queue(g) && !g->preempts_nobody && ledger_lowest(s->queues[0]) < g->priority;
+}
+
+bool ledger_has_lower_group(const struct state *s, const struct gang *g)
+{
+    const struct queue *q = s->queues[0];
+    bool any = false;
+    for (uint32_t i = 0; i < q->charged_n && q->charged_groups_n && !any; i++)
+        any = !gang_is_lone(q->charged[i]) && q->charged[i]->priority < g->priority;
+    return any;
 }
 
 /* Out of the list that it is in. */

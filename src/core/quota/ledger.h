@@ -27,6 +27,8 @@ void ledger_may_go_again(struct state *s, const struct gang *g);
 int32_t ledger_lowest(struct queue *q);
 /* Has somebody without a queue less priority than this gang, which has none either, and may preempt? */
 bool ledger_has_lower(const struct state *s, const struct gang *g);
+/* Has some pod group without a queue less priority than this gang, which has none either? */
+bool ledger_has_lower_group(const struct state *s, const struct gang *g);
 /* Give back everything and wake who waits for it. */
 void ledger_close(struct state *s, struct gang *g);
 

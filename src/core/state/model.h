@@ -392,7 +392,7 @@ struct queue {
     uint32_t lines_n, lines_cap;
     uint32_t ready_at;       /* index + 1 in state.ready, 0 = no line is ready */
     struct gang **charged;   /* gangs with charges here; of state.queues[0] those without a queue that hold places (quota/ledger.h) */
-    uint32_t charged_n, charged_cap;
+    uint32_t charged_n, charged_cap, charged_groups_n; /* the last: without the lone pods */
     struct counts counts;    /* with those of its local queues */
 };
 static inline bool queue_is_none(const struct queue *q) /* state.queues[0]: of gangs without a queue */

@@ -337,9 +337,11 @@ static bool check_bookings(const struct state *s, struct err *e)
 /* Each holds on to its place in one list: that of its queue, or without one of state.queues[0] while it holds places. */
 static bool check_charged(const struct state *s, struct err *e)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->queues_n; i++)
+    uint32_t n = 0, groups_n = 0;
+    for (uint32_t i = 0; i < s->queues_n; i++) {
         n += s->queues[i]->charged_n;
+        groups_n += s->queues[i]->charged_groups_n;
+    }
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *g = s->gangs[i];
         const struct queue *q = g->queue ? g->queue : s->queues[0];
@@ -348,8 +350,9 @@ static bool check_charged(const struct state *s, struct err *e)
             return err_set(e, E_INVALID, "gang %s is %s the list of %s", intern_name(s->names, g->key), belongs ? "not in" : "in",
                            g->queue ? "its queue" : "those without a queue"), false;
         n -= belongs;
+        groups_n -= belongs && !gang_is_lone(g);
     }
-    return !n || (err_set(e, E_INVALID, "lists of queues: %u more than there are gangs in them", n), false);
+    return !(n | groups_n) || (err_set(e, E_INVALID, "lists of queues: %u gangs too many, %u of them groups", n, groups_n), false);
 }
 
 static bool check_lowest(const struct state *s, const struct queue *q, struct err *e)

@@ -2,6 +2,7 @@
 #include "core/time/forecast.h"
 #include <stddef.h>
 #include <stdlib.h>
+#include "core/heal/hole.h"
 #include "core/state/model.h"
 #include "core/state/state_gang.h"
 
@@ -130,6 +131,20 @@ static void end_leaving(struct future *f)
     arena_reset(f->cycle);
 }
 
+/* Its place comes free before long: nothing is kept for its successor. */
+static bool goes_alone(const struct state *s, const struct pod *p)
+{
+    return p->key && p->seat && (p->deleting || p->surplus) && !(p->gang && p->gang->planned) && !hole_is_left(s, p);
+}
+
+/* Members that were told to go, and pods that are being deleted. WHY one by one: the last ones of a group may be those that it needs. */
+static void end_told(struct future *f)
+{
+    for (uint32_t i = 1; i < f->s->pods_n; i++)
+        if (goes_alone(f->s, &f->s->pods[i]))
+            state_apply_pod_gone(f->s, f->s->pods[i].key);
+}
+
 static void begin(struct future *f)
 {
     for (uint32_t i = 0; i < f->n; i++) {
@@ -141,6 +156,7 @@ static void begin(struct future *f)
     }
     decide_all(f); /* what the state was told last is settled */
     end_leaving(f);
+    end_told(f);
     for (uint32_t i = 0; i < f->n; i++) {
         const struct gang *g = gang_find(f->s, f->jobs[i].gang);
         if (g && gang_holds(g) && f->jobs[i].basis && !f->jobs[i].start_ms)

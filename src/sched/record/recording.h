@@ -12,7 +12,7 @@
 #define SCHED_RECORD_RECORDING_H
 #include <stdint.h>
 
-#define RECORDING_MAGIC "capstan record 6\n"
+#define RECORDING_MAGIC "capstan record 7\n"
 enum { RECORDING_MAGIC_N = sizeof RECORDING_MAGIC - 1, RECORDING_HEAD_N = RECORDING_MAGIC_N + 12, RECORDING_BLOCK_HEAD_N = 12 };
 #define RECORDING_RUN_N 20               /* "20260101T000000.123Z" */
 #define RECORDING_BLOCK_MAX (64u << 20)  /* of one turn: 20,000 changes */

@@ -43,6 +43,9 @@ static const struct preemption_case cases[] = {
     {"then whose highest began last", TWO "pod x gpu=8 on=a since=5; pod y gpu=8 on=b since=7; pod high prio=9 gpu=8", "evict y" BY},
     {"then the name", TWO "pod y gpu=8 on=b since=7; pod x gpu=8 on=a since=7; pod high prio=9 gpu=8", "evict x" BY},
 
+    {"no pod goes on one node so that there is room on another",
+     "node a gpu=8 host=h; node b gpu=8 host=h; pod top prio=10 gpu=7 on=a; pod web gpu=1 on=a app=web; pod high prio=9 gpu=8 apart=web", ""},
+
     /* ---- budgets ---- */
     {"a node without a broken budget, though its victim is higher",
      TWO "budget p app=db allowed=0; pod x gpu=8 on=a app=db; pod y prio=5 gpu=8 on=b; pod high prio=9 gpu=8", "evict y" BY},

@@ -1,6 +1,6 @@
 /* shares_words.h - clusters with Volcano's queues as lines of text: objects in, what queues deserve and what is decided out
  *
- *   node NAME [gpu=N] [cpu=N]                  no GPUs, 1,000 CPUs where nothing is said
+ *   node NAME [gpu=N] [cpu=N] [notready]       no GPUs, 1,000 CPUs where nothing is said
  *   queue NAME [in=PARENT] [weight=N] [keeps] [prio=N] [deserved.gpu=N] [guarantee.gpu=N] [capability.gpu=N] (or .cpu)
  *         [turns]                            its groups grow above their minimum by turns
  *         [preempts]                         of its groups those of higher priority may end those of lower
@@ -13,8 +13,10 @@
  *                                              these are below one policy, which needs both, and N of such pairs are needed
  *                                              ran=N: it began N seconds ago
  *   wants NAME queue=Q ... [patience=N]        as above, and they wait; nobody goes for them before they have for N seconds
- *         queue=none: of no queue; [whole]: it goes whole or not at all; [nobody]: goes for it; [deleting]: its pods are
+ *         queue=none: of no queue; [whole]: it goes whole or not at all; [nobody]: goes for it; [deleting]: its pods are, [deleting=N]:
+ *         the first N
  *   pod NAME ...                               a lone pod, as in stories.h
+ *   gone POD
  *
  * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a"; of a group that stays its members: "evict b-3".
  */
@@ -125,6 +127,8 @@ static inline void shares_group(struct world *w, const char *name, const struct 
     if (number_of(words, n, "pairs", 0))
         shares_pairs(w, &r, count, of, number_of(words, n, "pairs", 0));
     gang_record(w, r);
+    const char *deleting = word_of(words, n, "deleting", "0");
+    const int64_t deleting_n = *deleting ? atoll(deleting) : count;
     snprintf(requests, sizeof requests, GPU "=%lld,cpu=%lld", (long long)number_of(words, n, "gpu", 1),
              (long long)number_of(words, n, "cpu", 0) * 1000);
     for (int64_t i = 0; i < count; i++) {
@@ -136,9 +140,17 @@ static inline void shares_group(struct world *w, const char *name, const struct 
         p.phase = runs ? POD_RUNNING : POD_PENDING;
         p.started_ms = runs ? w->now_ms - 1000 * number_of(words, n, "ran", 0) : 0;
         p.preempts_nobody = word_of(words, n, "never", NULL) != NULL;
-        p.deleting = word_of(words, n, "deleting", NULL) != NULL;
+        p.deleting = i < deleting_n;
         pod_record(w, p);
     }
+}
+
+static inline void shares_node(struct world *w, const char *name, const struct word *words, int n)
+{
+    struct node_record r = a_node(w, name, arena_printf(w->records, GPU "=%lld,cpu=%lld", (long long)number_of(words, n, "gpu", 0),
+                                                        1000 * (long long)number_of(words, n, "cpu", 1000)), "");
+    r.ready = word_of(words, n, "notready", NULL) == NULL;
+    node_record(w, r);
 }
 
 /* One object; the first word says which kind. */
@@ -156,9 +168,9 @@ static inline void shares_line(struct world *w, char *line)
         words[n] = (struct word){part, equals ? equals + 1 : ""};
     }
     if (strcmp(kind, "node") == 0)
-        node(w, name,
-             arena_printf(w->records, GPU "=%lld,cpu=%lld", (long long)number_of(words, n, "gpu", 0),
-                          1000 * (long long)number_of(words, n, "cpu", 1000)), "");
+        shares_node(w, name, words, n);
+    else if (strcmp(kind, "gone") == 0)
+        gone(w, CHANGE_POD_GONE, arena_printf(w->records, "ns/%s", name));
     else if (strcmp(kind, "queue") == 0)
         shares_queue(w, name, words, n);
     else if (strcmp(kind, "pod") == 0)

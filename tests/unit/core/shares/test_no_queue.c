@@ -75,12 +75,15 @@ static const struct priority_case cases[] = {
      "evict x; evict y"},
 };
 
+/* Also beside fair sharing, which is about queues. */
 static void each_case_decides_as_it_says(void **state)
 {
     (void)state;
     uint32_t failed_n = 0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        size_t i = k / 2;
         struct world w = world_new();
+        w.fair.on = k % 2;
         shares_objects(&w, cases[i].objects);
         run(&w);
         const char *decided = shares_decided(&w);
@@ -93,8 +96,116 @@ static void each_case_decides_as_it_says(void **state)
     assert_int_equal(failed_n, 0);
 }
 
+/* ---- what comes after ---- */
+
+struct story {
+    const char *name;
+    struct {
+        const char *objects, *decided; /* what is told, and what is decided then */
+    } steps[4];
+};
+static const struct story stories[] = {
+    {"a place that is kept for a lost member does not come free", {{N8 RUNS("low") "x=8 deleting=1;" WANTS("high") "x=1 prio=9", "evict low"}}},
+    {"the place of one above the minimum does",
+     {{N8 RUNS("low") "x=8 min=7 deleting=1;" WANTS("high") "x=1 prio=9", ""}, {"gone low-0", "start high"}}},
+    {"a pod whose node is lost goes for others elsewhere",
+     {{TWO RUNS("low") "x=8;" RUNS("mid") "x=8 prio=3 on=m; pod high prio=9 gpu=8", "evict low"}, {"node n gpu=8 notready", "evict mid"}}},
+    {"and so does a group",
+     {{TWO RUNS("low") "x=8;" RUNS("mid") "x=8 prio=3 on=m;" WANTS("high") "x=8 prio=9", "evict low"}, {"node n gpu=8 notready", "evict mid"}}},
+    {"a scheduler that begins anew waits on the pod's node until all have left",
+     {{TWO RUNS("low") "x=2 gpu=4 deleting;" RUNS("mid") "x=8 prio=3 on=m; pod high prio=9 gpu=8 nominated=n", ""},
+      {"gone low-0", ""},
+      {"gone low-1", "start pod/ns/high"}}},
+    {"for a group and a lone pod",
+     {{TWO RUNS("low") "x=4 deleting; pod x gpu=4 on=n deleting; pod y prio=3 gpu=8 on=m; pod high prio=9 gpu=8 nominated=n", ""},
+      {"gone x", ""}}},
+    {"of a queue that does not exist, then of none",
+     {{N8 "runs low queue=missing x=8;" WANTS("high") "x=2 prio=9", ""}, {RUNS("low") "x=8", "evict low"}}},
+};
+
+static uint32_t fails_of(const struct story *one)
+{
+    struct world w = world_new();
+    struct err e = {0};
+    uint32_t failed_n = 0;
+    for (int i = 0; i < 4 && one->steps[i].objects; i++) {
+        shares_objects(&w, one->steps[i].objects);
+        run(&w);
+        const char *decided = shares_decided(&w);
+        bool is_sound = state_check(w.s, &e), as_said = strcmp(decided, one->steps[i].decided) == 0;
+        if (!is_sound || !as_said)
+            print_error("%s, step %d: decided \"%s\", expected \"%s\" %s\n", one->name, i + 1, decided, one->steps[i].decided, e.text);
+        failed_n += !is_sound || !as_said;
+    }
+    world_free(&w);
+    return failed_n;
+}
+
+static void each_story_goes_on_as_it_says(void **state)
+{
+    (void)state;
+    uint32_t failed_n = 0;
+    for (size_t i = 0; i < sizeof stories / sizeof *stories; i++)
+        failed_n += fails_of(&stories[i]);
+    assert_int_equal(failed_n, 0);
+}
+
+/* The node stays in its status: a second scheduler that begins anew, and each look of this one, find it there. */
+static void whom_it_waits_for_after_a_restart_is_said(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    shares_objects(&w, N8 RUNS("low") "x=8 deleting; pod high prio=9 gpu=8 nominated=n");
+    run(&w);
+    const struct reason *r = reason_find(state_gang_reason(w.s, id(&w, "pod/ns/high")), REASON_PREEMPTING);
+    assert_non_null(r);
+    assert_string_equal(text_of(&w, r->name), "n");
+    assert_non_null(strstr(why_tree(&w, "pod/ns/high"), "pending the preemption of 1 pod group(s) on node n"));
+    world_free(&w);
+}
+
+static void who_is_to_wait_before_others_go_says_until_when(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    shares_objects(&w, N8 RUNS("low") "x=8;" WANTS("high") "x=2 prio=9 patience=60");
+    run(&w);
+    assert_non_null(strstr(why_tree(&w, "high"), "preempts nobody before 1970-01-01T00:17:40Z: it is to wait so long (preemptionDelay)"));
+    world_free(&w);
+}
+
+/* Two pods have one and the same device, as the API says: the end of one leaves it to the other. */
+static void nobody_counts_on_a_device_that_two_have(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct err e = {0};
+    const struct device one = {.resource = id(&w, GPU), .id = id(&w, "0"), .healthy = true};
+    struct node_record n = a_node(&w, "n", GPU "=1", "");
+    n.devices = &one;
+    n.devices_n = 1;
+    node_record(&w, n);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "b" : "a";
+        gang_record(&w, a_group(&w, name, NULL, 1));
+        struct pod_record p = a_pod(&w, i ? "ns/b-0" : "ns/a-0", name, GPU "=1");
+        p.node = id(&w, "n");
+        p.devices = id(&w, GPU "=0");
+        p.phase = POD_RUNNING;
+        p.deleting = i == 0;
+        pod_record(&w, p);
+    }
+    shares_objects(&w, WANTS("high") "x=1 prio=9");
+    run(&w);
+    assert_string_equal(state_check(w.s, &e) ? "" : e.text, "");
+    world_free(&w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_case_decides_as_it_says)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_case_decides_as_it_says), cmocka_unit_test(each_story_goes_on_as_it_says),
+                                       cmocka_unit_test(whom_it_waits_for_after_a_restart_is_said),
+                                       cmocka_unit_test(who_is_to_wait_before_others_go_says_until_when),
+                                       cmocka_unit_test(nobody_counts_on_a_device_that_two_have)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,8 @@ static const struct forecast_case cases[] = {
      "a=900 b=10 c=1", "b now, c 10 limit"},
     {"who leaves already", ONE "runs a gpu=8 on=a leaving; wants b gpu=8", "b=1", "b now"},
     {"pods of no queue", "node a; pod p gpu=8 on=a; pod r gpu=8", "ns/p=60 ns/r=1", "ns/p -, ns/r 60 limit"},
+    {"a pod that is being deleted", "node a; pod p gpu=8 on=a deleting; pod r gpu=8", "ns/p=0 ns/r=1", "ns/p -, ns/r now"},
+    {"a pod for which others leave", "node a; pod p gpu=8 on=a; pod r gpu=8 prio=5", "ns/p=0 ns/r=1", "ns/p -, ns/r now"},
     {"more than there is", ONE "runs a gpu=8 on=a; wants b gpu=16", "a=60 b=1", "b -"},
     {"with quota and without places", "node a gpu=4; queue q gpu=8; wants b gpu=8", "b=1", "b -"},
     {"a check that nobody answers", "node a; queue q gpu=8 check=c; runs a gpu=8 on=a; wants b gpu=8", "a=60 b=1", "b -"},
@@ -103,10 +105,41 @@ static void test_case(void **state)
     world_free(&w);
 }
 
+static void put_group(struct world *w, const char *name, int32_t min, int32_t n, int32_t priority, const char *on)
+{
+    struct gang_record r = a_group(w, name, NULL, min);
+    r.priority = priority;
+    gang_record(w, r);
+    for (int32_t i = 0; i < n; i++) {
+        struct pod_record p = a_pod(w, arena_printf(w->records, "ns/%s-%d", name, i), name, GPU "=1");
+        p.node = id(w, on);
+        p.phase = on ? POD_RUNNING : POD_PENDING;
+        pod_record(w, p);
+    }
+}
+
+/* The group goes on without them. */
+static void members_that_were_told_to_go(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct forecast_job job = {.gang = id(&w, "high")};
+    struct forecast_bounds bounds = {.until_ms = w.now_ms + 86400000, .steps_max = 100};
+    node(&w, "a", GPU "=8", "");
+    put_group(&w, "low", 4, 8, 0, "a");
+    put_group(&w, "high", 2, 2, 9, NULL);
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 2);
+    forecast(w.s, &(struct decide_config){0}, &bounds, &job, 1, w.now_ms);
+    assert_int_equal(job.start_ms, w.now_ms);
+    world_free(&w);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[sizeof cases / sizeof *cases];
+    struct CMUnitTest tests[sizeof cases / sizeof *cases + 1];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         tests[i] = (struct CMUnitTest){cases[i].name, test_case, NULL, NULL, (void *)&cases[i]};
+    tests[sizeof cases / sizeof *cases] = (struct CMUnitTest)cmocka_unit_test(members_that_were_told_to_go);
     return _cmocka_run_group_tests("forecast", tests, sizeof tests / sizeof *tests, NULL, NULL);
 }
