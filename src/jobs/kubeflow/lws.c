@@ -386,15 +386,17 @@ static bool is_pending(const struct json *pod)
     return strcmp(json_text(json_path(pod, "status", "phase", NULL), "Pending"), "Pending") == 0;
 }
 
-/* A group is made again when one of its pods was, or has restarted: its leader goes, and the workers with it. */
+/* A group is made again when one of its pods was, or has restarted: its leader goes, and the workers with it. Not before all have started,
+ * where that is asked for: by the policy, or as it was asked for before that was one. */
 static void restart_groups(struct pass *x)
 {
     const char *policy = json_get_text(x->below, "restartPolicy", "");
-    bool at_start = strcmp(policy, "RecreateGroupOnPodRestart") == 0;
+    bool on_restart = strcmp(policy, "RecreateGroupOnPodRestart") == 0,
+         at_start = on_restart && !json_path(x->set, "metadata", "annotations", LWS("experimental-recreate-group-after-start"), NULL);
     struct bytes key, raw;
     size_t n = (size_t)x->n + 1;
     bool *falls = arena_zero(x->work->arena, n, sizeof *falls), *pends = arena_zero(x->work->arena, n, sizeof *pends);
-    if (!at_start && strcmp(policy, "RecreateGroupAfterStart") != 0)
+    if (!on_restart && strcmp(policy, "RecreateGroupAfterStart") != 0)
         return;
     for (size_t at = 0; kube_cache_next_of(x->t->pods, x->work->key, &at, &key, &raw);) {
         const struct json *pod = json_parse(x->work->arena, raw, NULL, NULL);

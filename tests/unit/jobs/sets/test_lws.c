@@ -96,6 +96,24 @@ static void test_a_group_is_made_again_with_one_of_its_pods(void **state)
     assert_int_equal(ready_n("m"), 2);
 }
 
+/* Eight GPUs, nine pods: one waits. */
+static void test_a_group_that_has_not_started_is_left_alone_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    lws("m", "", 1, 9, "", "");
+    patch(LWS "m", "{\"metadata\":{\"annotations\":{\"leaderworkerset.sigs.k8s.io/experimental-recreate-group-after-start\":\"true\"}}}");
+    run(20000);
+    const char *leader = uid_of("m-0"), *worker = uid_of("m-0-1");
+    delete(POD "m-0-1");
+    run(90000);
+    assert_string_not_equal(uid_of("m-0-1"), worker);
+    assert_string_equal(uid_of("m-0"), leader);
+    patch(LWS "m", "{\"metadata\":{\"annotations\":null}}");
+    delete(POD "m-0-2"); /* which runs: the other waits now */
+    run(90000);
+    assert_string_not_equal(uid_of("m-0"), leader);
+}
+
 static void test_groups_are_updated_from_the_last(void **state)
 {
     (void)state;
@@ -282,6 +300,7 @@ int main(void)
         T(test_groups_are_made),
         T(test_workers_wait_for_their_leader),
         T(test_a_group_is_made_again_with_one_of_its_pods),
+        T(test_a_group_that_has_not_started_is_left_alone_where_that_is_asked_for),
         T(test_groups_are_updated_from_the_last),
         T(test_a_group_that_waits_for_its_update_is_made_again_as_it_was),
         T(test_each_group_is_queued_by_itself),
