@@ -11,6 +11,9 @@
  * api.writes.job       a Job of 8 pods through a LocalQueue: 200 of them, two waves; its Workload, start and end included
  * api.writes.vcjob     a Volcano Job of 8 pods: 200 of them, two waves; its PodGroup and pods included
  * api.writes.vcjob1    a Volcano Job of one pod that starts at once: 200 of them
+ * api.writes.jobset    a JobSet of 8 Jobs of one pod, half of which begin when the others are ready: 50 of them
+ * api.writes.trainjob  a TrainJob of mpi, 3 nodes and a launcher, through its JobSet: 50 of them
+ * api.writes.lws       a LeaderWorkerSet of 4 groups of 2 whose groups have their own Services: 20 of them, made and then updated once
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +337,76 @@ static void vcjobs(const char *name, int size, int nodes_n, double limit)
     world_end();
 }
 
+static void jobsets(void)
+{
+    const int n = 50;
+    world_start(n, true);
+    count_from_here();
+    for (int i = 0; i < n; i++, run(20))
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"jobset.x-k8s.io/v1alpha2\",\"kind\":\"JobSet\",\"metadata\":{\"name\":\"s%d\",\"namespace\":\"n\"},\"spec\":"
+                            "{\"replicatedJobs\":[{\"name\":\"a\",\"replicas\":4,\"template\":{\"spec\":{\"template\":" TEMPLATE "}}},"
+                            "{\"name\":\"b\",\"replicas\":4,\"dependsOn\":[{\"name\":\"a\",\"status\":\"Ready\"}],"
+                            "\"template\":{\"spec\":{\"template\":" TEMPLATE "}}}]}}",
+                            i));
+    run(120000);
+    w.over_n = (int64_t)scheduler_counts(w.scheduler).binds_n;
+    unless_over(8 * n, "pods bound");
+    tell("api.writes.jobset", n, 34);
+    world_end();
+}
+
+#define REPLICATED(name, more, meta, run_s)                                                                                           \
+    "{\"name\":\"" name "\"," more "\"template\":{\"metadata\":{\"labels\":{" meta "}},\"spec\":{\"template\":{\"metadata\":{\"annotations\":{" \
+    "\"capstan.dev/run-seconds\":\"" run_s "\"}},\"spec\":{\"containers\":[{\"name\":\"node\",\"image\":\"i\"}]}}}}}"
+
+static void trainjobs(void)
+{
+    const int n = 50;
+    world_start(n, true);
+    create("{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"ClusterTrainingRuntime\",\"metadata\":{\"name\":\"r\"},\"spec\":{\"mlPolicy\":{"
+           "\"numNodes\":1,\"mpi\":{}},\"podGroupPolicy\":{\"coscheduling\":{}},\"template\":{\"spec\":{\"successPolicy\":{\"operator\":\"All\",\"targetReplicatedJobs\":[\"launcher\"]},"
+           "\"replicatedJobs\":[" REPLICATED("node", "", "", "600") ","
+           REPLICATED("launcher", "\"dependsOn\":[{\"name\":\"node\",\"status\":\"Ready\"}],",
+                      "\"trainer.kubeflow.org/trainjob-ancestor-step\":\"trainer\"", "20") "]}}}}");
+    run(1000);
+    count_from_here();
+    for (int i = 0; i < n; i++, run(20))
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"TrainJob\",\"metadata\":{\"name\":\"t%d\",\"namespace\":\"n\"},"
+                            "\"spec\":{\"runtimeRef\":{\"name\":\"r\"},\"trainer\":{\"numNodes\":3,\"resourcesPerNode\":{\"limits\":{\"nvidia.com/gpu\":1}}}}}",
+                            i));
+    run(120000);
+    w.over_n = (int64_t)scheduler_counts(w.scheduler).binds_n;
+    unless_over(4 * n, "pods bound");
+    tell("api.writes.trainjob", n, 35);
+    world_end();
+}
+
+static void leader_worker_sets(void)
+{
+    const int n = 20;
+    world_start(n, true);
+    count_from_here();
+    for (int i = 0; i < n; i++, run(20))
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"leaderworkerset.x-k8s.io/v1\",\"kind\":\"LeaderWorkerSet\",\"metadata\":{\"name\":\"l%d\",\"namespace\":\"n\"},"
+                            "\"spec\":{\"replicas\":4,\"networkConfig\":{\"subdomainPolicy\":\"UniquePerReplica\"},\"leaderWorkerTemplate\":{\"size\":2,"
+                            "\"workerTemplate\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}}",
+                            i));
+    run(60000);
+    for (int i = 0; i < n; i++, run(20))
+        kube_patch(w.others, KUBE_PATCH_MERGE,
+                   arena_printf(w.a, "/apis/leaderworkerset.x-k8s.io/v1/namespaces/n/leaderworkersets/l%d", i),
+                   BYTES("{\"spec\":{\"leaderWorkerTemplate\":{\"workerTemplate\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"j\"}]}}}}}"),
+                   NULL, NULL);
+    run(300000);
+    w.over_n = (int64_t)scheduler_counts(w.scheduler).binds_n;
+    unless_over(16 * n, "pods bound");
+    tell("api.writes.lws", n, 88);
+    world_end();
+}
+
 int main(int argc, char **argv)
 {
     check = argc > 1 && strcmp(argv[1], "check") == 0;
@@ -343,6 +416,9 @@ int main(int argc, char **argv)
     jobs();
     vcjobs("api.writes.vcjob", 8, 100, 33);
     vcjobs("api.writes.vcjob1", 1, 100, 10);
+    jobsets();
+    trainjobs();
+    leader_worker_sets();
     if (check)
         printf("1..%d\n", tests_n);
     return failed_n > 0;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+#include "base/amount.h"
 #include "base/bytes.h"
 
 int64_t clock_wall_us(void);      /* CLOCK_REALTIME; only loop/ and cli/ may call it, everybody else is told the time */
@@ -22,6 +23,11 @@ char *time_format(char text[TIME_TEXT_MAX], int64_t wall_ms);
 char *time_format_micro(char text[TIME_TEXT_MAX], int64_t wall_us);
 /* RFC 3339 with optional fraction and any offset. False when malformed or outside years 1..9999. */
 bool time_parse(struct bytes text, int64_t *ret_wall_ms);
+/* So many seconds later. WHY  objects name as many as they like: what is more than there are milliseconds for never comes. */
+static inline int64_t time_after_s(int64_t ms, int64_t seconds)
+{
+    return amount_plus(ms, amount_times(seconds, 1000));
+}
 /* kubectl's short age: 5s, 2m3s, 61m, 5h2m, 3d, 2y10d. Negative gives "0s". */
 char *time_age(char text[TIME_TEXT_MAX], int64_t age_ms);
 /* Go duration ("1h30m", "1.5s", "300ms"). */

@@ -1,6 +1,7 @@
 /* workqueue.c - keys to be looked at again; see workqueue.h */
 #include "kube/workqueue.h"
 #include <assert.h>
+#include "base/amount.h"
 #include "base/collections/arena_pool.h"
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
@@ -90,7 +91,7 @@ static void queue_arm(struct workqueue *q)
 /* WHY  What was written comes back by the watch a little after its answer: a pass in between would write it once more. */
 static void work_schedule(struct work *w, int64_t delay_ms)
 {
-    int64_t due_ms = loop_now_ms(w->queue->loop) + delay_ms;
+    int64_t due_ms = amount_plus(loop_now_ms(w->queue->loop), delay_ms);
     if (due_ms < w->rest_until_ms)
         due_ms = w->rest_until_ms;
     w->is_wanted = true;

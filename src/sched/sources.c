@@ -195,18 +195,6 @@ static void on_namespace(void *arg, enum kube_event event, struct bytes object)
     c->ns = ns;
 }
 
-static void on_class(void *arg, enum kube_event event, struct bytes object)
-{
-    struct scheduler *s = arg;
-    arena_reset(s->scratch);
-    const struct json *o = json_parse(s->scratch, object, NULL, NULL);
-    const char *name = object_meta(o, "name");
-    if (event == KUBE_DELETED)
-        map_remove(s->classes, bytes_of(name));
-    else
-        *(int32_t *)map_put(s->classes, bytes_of(name), NULL) = (int32_t)json_get_int64(o, "value", 0);
-}
-
 static void on_budget(void *arg, enum kube_event event, struct bytes object)
 {
     struct scheduler *s = arg;
@@ -668,12 +656,13 @@ static void on_kind_list(void *arg)
     scheduler_synced(source->scheduler);
 }
 
-/* All of it, or what lies in a namespace, is read again. */
-static void read_all(struct source *source, struct bytes ns)
+/* All of it, what lies in a namespace, or what has this word in its text, is read again. */
+static void read_all(struct source *source, struct bytes ns, struct bytes word)
 {
     struct bytes key, raw;
     for (size_t at = 0; source->cache && kube_cache_next(source->cache, &at, &key, &raw);) {
-        if (ns.n && (key.n <= ns.n || key.data[ns.n] != '/' || memcmp(key.data, ns.data, ns.n) != 0))
+        if ((ns.n && (key.n <= ns.n || key.data[ns.n] != '/' || memcmp(key.data, ns.data, ns.n) != 0)) ||
+            !memmem(raw.data, raw.n, word.data, word.n))
             continue;
         arena_reset(source->scheduler->scratch);
         (void)kind_changed(source, arena_text_n(source->scheduler->scratch, key.data, key.n), raw);
@@ -681,17 +670,35 @@ static void read_all(struct source *source, struct bytes ns)
 }
 
 /* Groups name priority classes, not numbers: those that came before their class are read again. */
-static void on_class_list(void *arg)
+static void read_groups_of(struct scheduler *s, const char *class)
+{
+    for (int i = SOURCE_VOLCANO_GROUPS; i < SOURCES_N; i++)
+        read_all(&s->sources[i], (struct bytes){0}, bytes_of(class));
+}
+
+static void on_class(void *arg, enum kube_event event, struct bytes object)
 {
     struct scheduler *s = arg;
-    for (int i = SOURCE_VOLCANO_GROUPS; i < SOURCES_N; i++)
-        read_all(&s->sources[i], (struct bytes){0});
-    scheduler_synced(s);
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *o = json_parse(a, object, NULL, NULL);
+    const char *name = object_meta(o, "name");
+    if (event == KUBE_DELETED)
+        map_remove(s->classes, bytes_of(name));
+    else
+        *(int32_t *)map_put(s->classes, bytes_of(name), NULL) = (int32_t)json_get_int64(o, "value", 0);
+    if (event == KUBE_ADDED && kube_watch_synced(s->classes_watch))
+        read_groups_of(s, name);
+}
+
+static void on_class_list(void *arg)
+{
+    read_groups_of(arg, "");
+    scheduler_synced(arg);
 }
 
 void sources_read_workloads(struct scheduler *s, struct bytes ns)
 {
-    read_all(&s->sources[SOURCE_WORKLOADS], ns);
+    read_all(&s->sources[SOURCE_WORKLOADS], ns, BYTES(""));
 }
 
 void source_read_again(struct scheduler *s, enum source_id id, const char *key)
@@ -705,7 +712,7 @@ void source_read_again(struct scheduler *s, enum source_id id, const char *key)
 
 void sources_read_groups(struct scheduler *s, enum source_id id)
 {
-    read_all(&s->sources[id], (struct bytes){0});
+    read_all(&s->sources[id], (struct bytes){0}, BYTES(""));
 }
 
 void sources_start(struct scheduler *s)
@@ -734,11 +741,8 @@ void sources_start(struct scheduler *s)
         source->cache = kube_cache_new(s->client, &config);
     }
     composites_begin(s->composites, s->sources[SOURCE_NATIVE].cache, s->sources[SOURCE_COMPOSITES].cache);
-    struct kube_watch_config classes = {.path = "/apis/scheduling.k8s.io/v1/priorityclasses",
-                                        .optional = true,
-                                        .on_event = on_class,
-                                        .on_synced = on_class_list,
-                                        .arg = s};
+    struct kube_watch_config classes = {.path = "/apis/scheduling.k8s.io/v1/priorityclasses", .optional = true,
+                                        .on_event = on_class, .on_synced = on_class_list, .arg = s};
     struct kube_watch_config namespaces = {.path = "/api/v1/namespaces", .on_event = on_namespace, .on_synced = on_list, .arg = s};
     struct kube_watch_config pods = {.path = "/api/v1/pods", .on_event = on_pod, .on_synced = on_list, .arg = s};
     s->classes_watch = kube_watch_new(s->client, &classes);

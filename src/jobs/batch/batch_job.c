@@ -297,7 +297,7 @@ static void watch_deadline(struct batch_jobs *b, struct work *w, const struct js
     if (deadline_s < 0)
         return;
     time_parse(json_bytes(json_path(job, "status", "startTime", NULL)), &started_ms);
-    int64_t left_ms = started_ms + deadline_s * 1000 - loop_wall_ms(b->loop);
+    int64_t left_ms = time_after_s(started_ms, deadline_s) - loop_wall_ms(b->loop);
     work_again(w, left_ms > 0 ? left_ms : 1000);
 }
 

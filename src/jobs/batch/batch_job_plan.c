@@ -207,7 +207,7 @@ static void check_limits(struct context *c, const struct json *job, int64_t now_
     int64_t started_ms = now_ms;
     time_parse(json_bytes(json_path(job, "status", "startTime", NULL)), &started_ms);
     int64_t deadline_s = json_get_int64(c->spec, "activeDeadlineSeconds", -1);
-    if (deadline_s >= 0 && now_ms - started_ms >= deadline_s * 1000)
+    if (deadline_s >= 0 && now_ms >= time_after_s(started_ms, deadline_s))
         verdict(c, JOB_FAIL, "DeadlineExceeded", "Job was active longer than specified deadline");
     if (c->backoff_limit_per_index >= 0) {
         int64_t max = json_get_int64(c->spec, "maxFailedIndexes", -1);

@@ -29,11 +29,27 @@ static int64_t all_n(const struct child_jobs *c, const struct replicated_job *un
     return n;
 }
 
-static const struct json *get_any(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
+void child_jobs_read(struct child_jobs *c)
 {
-    const struct json *child = kube_cache_get(c->cache, c->work->ns, name_of(c, job, i), c->work->arena);
-    bool own = child && strcmp(object_controller(child, "uid"), object_meta(c->owner, "uid")) == 0;
-    return own ? child : NULL;
+    struct arena *a = c->work->arena;
+    for (uint32_t s = 0; s < c->n; s++) {
+        struct replicated_job *job = &c->jobs[s];
+        job->children = arena_zero(a, (size_t)job->replicas + 1, sizeof *job->children);
+        for (int64_t i = 0; i < job->replicas; i++) {
+            const struct json *child = kube_cache_get(c->cache, c->work->ns, name_of(c, job, i), a);
+            if (child && strcmp(object_controller(child, "uid"), object_meta(c->owner, "uid")) == 0)
+                job->children[i] = child;
+        }
+    }
+}
+
+bool child_jobs_any(const struct child_jobs *c)
+{
+    for (uint32_t s = 0; s < c->n; s++)
+        for (int64_t i = 0; i < c->jobs[s].replicas; i++)
+            if (c->jobs[s].children[i])
+                return true;
+    return false;
 }
 
 static bool is_of_attempt(const struct child_jobs *c, const struct json *child)
@@ -44,7 +60,7 @@ static bool is_of_attempt(const struct child_jobs *c, const struct json *child)
 
 const struct json *child_jobs_get(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
 {
-    const struct json *child = get_any(c, job, i);
+    const struct json *child = job->children[i];
     return child && is_of_attempt(c, child) ? child : NULL;
 }
 
@@ -231,6 +247,14 @@ static void claims_create(const struct child_jobs *c)
     }
 }
 
+/* Before the first Job; once more where something was refused. */
+static void besides_create(const struct child_jobs *c)
+{
+    if (c->subdomain)
+        service_create(c);
+    claims_create(c);
+}
+
 static bool dependency_met(const struct child_jobs *c, const struct json *dependency)
 {
     bool complete = strcmp(json_get_text(dependency, "status", "Complete"), "Complete") == 0;
@@ -260,18 +284,17 @@ static bool may_start(const struct child_jobs *c, const struct replicated_job *j
 bool child_jobs_make(const struct child_jobs *c)
 {
     int made_n = 0;
-    if (work_failed(c->work) && *work_failure(c->work))
+    bool was_refused = work_failed(c->work) && *work_failure(c->work), is_first = was_refused || !child_jobs_any(c);
+    if (was_refused)
         job_event(c->all, c->owner, c->api_version, c->kind, "Warning", "JobCreationFailed", "%s", work_failure(c->work));
     for (uint32_t s = 0; s < c->n && made_n < MADE_MOST; s++) {
         if (!may_start(c, &c->jobs[s]))
             continue;
         for (int64_t i = 0; i < c->jobs[s].replicas && made_n < MADE_MOST; i++) {
-            if (get_any(c, &c->jobs[s], i))
+            if (c->jobs[s].children[i])
                 continue; /* that of an earlier attempt goes first */
-            if (!made_n && c->subdomain)
-                service_create(c);
-            if (!made_n)
-                claims_create(c);
+            if (!made_n && is_first)
+                besides_create(c);
             made_n++;
             create(c, &c->jobs[s], i);
         }
@@ -312,7 +335,7 @@ void child_jobs_stop(const struct child_jobs *c)
 {
     for (uint32_t s = 0; s < c->n; s++)
         for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
-            const struct json *child = get_any(c, &c->jobs[s], i);
+            const struct json *child = c->jobs[s].children[i];
             if (child && !is_over(child))
                 child_jobs_delete(c, child);
         }
@@ -323,7 +346,7 @@ bool child_jobs_clear(const struct child_jobs *c)
     bool any = false;
     for (uint32_t s = 0; s < c->n; s++)
         for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
-            const struct json *child = get_any(c, &c->jobs[s], i);
+            const struct json *child = c->jobs[s].children[i];
             if (!child || is_of_attempt(c, child))
                 continue;
             any = true;

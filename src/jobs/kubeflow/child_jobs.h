@@ -20,10 +20,11 @@ struct jobs;
 struct replicated_job {
     const char *name, *group;      /* of its own, and of those that belong together ("": of none) */
     int64_t replicas, count;       /* jobs of it (LIMIT: child_jobs_bound), pods that one runs at a time */
-    bool is_trainer, is_initializer; /* of a TrainJob: it trains, or fetches what is trained with */
+    bool is_initializer;           /* of a TrainJob: it fetches what is trained with */
     struct json *job_spec;         /* JobSpec; without suspend */
     const struct json *labels, *annotations; /* of the Jobs; NULL: none */
     const struct json *depends_on; /* array or NULL */
+    const struct json **children;  /* by index, of whatever attempt; NULL: is not there (child_jobs_read) */
 };
 struct child_jobs {
     struct jobs *all;               /* for events of the owner */
@@ -40,6 +41,8 @@ struct child_jobs {
     struct replicated_job *jobs;
     uint32_t n;
 };
+void child_jobs_read(struct child_jobs *c); /* which Jobs are there; before all that is below */
+bool child_jobs_any(const struct child_jobs *c); /* one of them is there */
 /* A Job with the label was seen, or has gone: its owner of this kind is looked at. KEY "ns/name" of the Job. */
 void child_jobs_seen(struct workqueue *owners, const char *kind, const char *key, struct bytes object);
 /* Those of this attempt that have failed and are not about to go. Returns how many. */

@@ -31,8 +31,9 @@ static const char *path_of(const struct pass *x, const char *sub)
 
 static void say(struct pass *x, struct json *conditions, const char *type, bool status, const char *reason, const char *message)
 {
+    bool is_bad = status && (strcmp(type, "Failed") == 0 || strcmp(type, RESTARTING) == 0);
     if (object_condition_set(x->work->arena, conditions, type, status, reason, message, x->now_ms, 0))
-        job_event(x->t->jobs, x->set, API_VERSION, "JobSet", status && (strcmp(type, "Failed") == 0 || strcmp(type, RESTARTING) == 0) ? "Warning" : "Normal", reason, "%s", message);
+        job_event(x->t->jobs, x->set, API_VERSION, "JobSet", is_bad ? "Warning" : "Normal", reason, "%s", message);
 }
 
 /* A condition that is there is taken back; one that never was stays away. */
@@ -173,13 +174,15 @@ static void reconcile(void *arg, struct work *w)
     const char *managed_by = queued_kind_managed_by(k, x.set);
     if (!x.set || object_deleting(x.set) || (*managed_by && strcmp(managed_by, CONTROLLER) != 0))
         return;
-    const struct json *network = json_path(x.set, "spec", "network", NULL), *order = json_path(x.set, "spec", "startupPolicy", NULL);
-    x.children = (struct child_jobs){.all = t->jobs, .work = w, .cache = t->children, .owner = x.set, .api_version = API_VERSION,
-        .kind = "JobSet", .subdomain = jobset_subdomain(w->arena, x.set), .coordinator = jobset_coordinator(w->arena, x.set),
-        .hides_unready = !json_get_bool(network, "publishNotReadyAddresses", true),
-        .in_order = strcmp(json_get_text(order, "startupPolicyOrder", ""), "InOrder") == 0,
-        .claims = jobset_claims(w->arena, x.set), .attempt = json_int64(json_path(x.set, "status", "restarts", NULL), 0)};
-    x.children.n = jobset_jobs(w->arena, x.set, &x.children.jobs);
+    x.children = jobset_children(w->arena, x.set);
+    x.children.all = t->jobs;
+    x.children.work = w;
+    x.children.cache = t->children;
+    x.children.owner = x.set;
+    x.children.api_version = API_VERSION;
+    x.children.kind = "JobSet";
+    x.children.attempt = json_int64(json_path(x.set, "status", "restarts", NULL), 0);
+    child_jobs_read(&x.children);
     if (object_condition_true(x.set, "Completed") || object_condition_true(x.set, "Failed")) {
         pass_of_over(&x);
         return;

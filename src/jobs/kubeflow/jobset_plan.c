@@ -3,7 +3,8 @@
 #include "codec/schema/schema_checks.h"
 #include "kube/object.h"
 
-const char *jobset_subdomain(struct arena *a, const struct json *jobset)
+/* NULL: its pods have no host names. */
+static const char *subdomain_of(struct arena *a, const struct json *jobset)
 {
     const struct json *network = json_path(jobset, "spec", "network", NULL);
     const char *given = json_get_text(network, "subdomain", "");
@@ -12,7 +13,8 @@ const char *jobset_subdomain(struct arena *a, const struct json *jobset)
     return arena_text(a, *given ? given : object_meta(jobset, "name"));
 }
 
-const char *jobset_coordinator(struct arena *a, const struct json *jobset)
+/* Where it is found; NULL: there is none. */
+static const char *coordinator_of(struct arena *a, const struct json *jobset)
 {
     const struct json *coordinator = json_path(jobset, "spec", "coordinator", NULL);
     const char *domain = json_text(json_path(jobset, "spec", "network", "subdomain", NULL), "");
@@ -53,7 +55,8 @@ static void add_claims(struct arena *a, const struct json *jobset, struct json *
         }
 }
 
-struct json *jobset_claims(struct arena *a, const struct json *jobset)
+/* {metadata: {name, labels, annotations}, spec, retained} of each claim, which the Jobs mount. */
+static struct json *claims_of(struct arena *a, const struct json *jobset)
 {
     struct json *list = json_new(a, JSON_ARRAY);
     JSON_EACH (policy, json_path(jobset, "spec", "volumeClaimPolicies", NULL)) {
@@ -94,6 +97,16 @@ uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicat
     }
     *ret_jobs = jobs;
     return n;
+}
+
+struct child_jobs jobset_children(struct arena *a, const struct json *jobset)
+{
+    const struct json *spec = json_get(jobset, "spec");
+    struct child_jobs c = {.subdomain = subdomain_of(a, jobset), .coordinator = coordinator_of(a, jobset), .claims = claims_of(a, jobset)};
+    c.hides_unready = !json_get_bool(json_get(spec, "network"), "publishNotReadyAddresses", true);
+    c.in_order = strcmp(json_get_text(json_get(spec, "startupPolicy"), "startupPolicyOrder", ""), "InOrder") == 0;
+    c.n = jobset_jobs(a, jobset, &c.jobs);
+    return c;
 }
 
 static bool has_name(const struct json *list, const char *name)

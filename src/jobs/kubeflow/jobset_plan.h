@@ -9,11 +9,8 @@
 
 /* Its replicatedJobs, ready to be made; returns how many. */
 uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicated_job **ret_jobs);
-/* Of spec.volumeClaimPolicies: {metadata: {name, labels, annotations}, spec, retained} of each claim, which the Jobs mount. */
-struct json *jobset_claims(struct arena *a, const struct json *jobset);
-const char *jobset_subdomain(struct arena *a, const struct json *jobset); /* NULL: its pods have no host names */
-
-const char *jobset_coordinator(struct arena *a, const struct json *jobset); /* where it is found; NULL: there is none */
+/* What its Jobs are made of; who runs them adds the rest: all, work, cache, owner, api_version, kind, attempt. */
+struct child_jobs jobset_children(struct arena *a, const struct json *jobset);
 
 enum jobset_verdict { JOBSET_GOES_ON, JOBSET_COMPLETED, JOBSET_FAILED, JOBSET_RESTARTS };
 struct jobset_decision {

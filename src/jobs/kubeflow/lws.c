@@ -1,7 +1,8 @@
 /* lws.c - running LeaderWorkerSets where no LWS operator is installed (the embedded cluster)
  *
  *   LeaderWorkerSet NAME ── StatefulSet NAME, its leaders ── pod NAME-2 ── StatefulSet NAME-2, the workers of group 2 ── pod NAME-2-1
- *                       └── Service NAME, their names                └── Service NAME-2, where each group has its own (UniquePerReplica)
+ *                       ├── Service NAME, their names                └── Service NAME-2, where each group has its own (UniquePerReplica)
+ *                       └── ControllerRevisions NAME-HASH, what groups are made from that are not updated yet
  *
  * What differs from pod to pod is written as it is made (codec/admission/pods/admission_lws_pod.c). A group goes with its leader: whoever
  * owns a StatefulSet of workers is its leader's pod.
@@ -20,7 +21,8 @@
 
 struct leader_worker_sets {
     struct jobs *jobs;
-    struct kube_cache *sets, *stateful_sets, *pods; /* the latter two marked by "ns/set" */
+    struct kube_cache *sets, *stateful_sets, *pods, *revisions; /* the latter three marked by "ns/set" */
+    struct kube_cache *services; /* that we have made */
     struct workqueue *queue;
 };
 struct group {
@@ -78,6 +80,12 @@ static bool has_revision(const struct pass *x, const struct json *object)
     return strcmp(object_label(object, LWS("template-revision-hash")), x->revision) == 0;
 }
 
+/* It has no workers: as was so when its leader was made. */
+static bool is_alone(const struct pass *x, const struct json *leader)
+{
+    return leader ? strcmp(object_annotation(leader, LWS("size")), "1") == 0 : x->size == 1;
+}
+
 static void find_groups(struct pass *x)
 {
     struct arena *a = x->work->arena;
@@ -101,7 +109,7 @@ static void find_groups(struct pass *x)
     }
     for (int64_t i = 0; i < x->n; i++) {
         struct group *g = &x->groups[i];
-        bool alone = x->size == 1, own = alone || (g->leader && g->workers &&
+        bool alone = is_alone(x, g->leader), own = alone || (g->leader && g->workers &&
                                                    strcmp(object_controller(g->workers, "uid"), object_meta(g->leader, "uid")) == 0);
         if (!own)
             g->workers = NULL; /* of the leader before this one: they go with it */
@@ -114,10 +122,10 @@ static void find_groups(struct pass *x)
 static void plan(struct pass *x)
 {
     const struct json *rolling = json_path(x->spec, "rolloutStrategy", "rollingUpdateConfiguration", NULL);
-    struct lws_rollout r = {.replicas = x->replicas, .most_surge = pod_share(json_get(rolling, "maxSurge"), 0, x->replicas, true),
-                            .most_unavailable = pod_share(json_get(rolling, "maxUnavailable"), 1, x->replicas, false),
-                            .least = json_get_int64(rolling, "partition", 0), .is_there = x->leaders, .now = x->now, .groups = x->states,
-                            .asked = x->replicas};
+    struct lws_rollout r = {.replicas = x->replicas, .asked = x->replicas, .is_there = x->leaders, .now = x->now, .groups = x->states};
+    r.least = json_get_int64(rolling, "partition", 0);
+    r.most_surge = child_jobs_bound(pod_share(json_get(rolling, "maxSurge"), 0, x->replicas, true));
+    r.most_unavailable = child_jobs_bound(pod_share(json_get(rolling, "maxUnavailable"), 1, x->replicas, false));
     r.is_new = x->leaders && !has_revision(x, x->leaders);
     r.partition = json_int64(json_path(x->leaders, "spec", "updateStrategy", "rollingUpdate", "partition", NULL), 0);
     (void)bytes_int64(bytes_of(object_annotation(x->leaders, LWS("replicas"))), &r.asked);
@@ -196,6 +204,7 @@ static void make_service(struct pass *x, const struct json *leader)
     json_set_text(a, service, "kind", "Service");
     json_set_text(a, metadata, "name", leader ? object_meta(leader, "name") : x->work->name);
     json_set_text(a, metadata, "namespace", x->work->ns);
+    set_label(a, metadata, "labels", LWS("name"), x->work->name);
     json_set(a, metadata, "ownerReferences",
              leader ? job_owner(a, leader, "v1", "Pod") : job_owner(a, x->set, API_VERSION, "LeaderWorkerSet"));
     json_set_text(a, spec, "clusterIP", "None");
@@ -204,6 +213,12 @@ static void make_service(struct pass *x, const struct json *leader)
     if (leader)
         set_label(a, spec, "selector", LWS("group-index"), object_label(leader, LWS("group-index")));
     work_create(x->work, kube_path(a, "", "v1", "services", x->work->ns, NULL, NULL), service);
+}
+
+static bool has_service(const struct pass *x, const struct json *leader)
+{
+    const struct json *is = kube_cache_get(x->t->services, x->work->ns, object_meta(leader, "name"), x->work->arena);
+    return is && strcmp(object_controller(is, "uid"), object_meta(leader, "uid")) == 0;
 }
 
 static void tell_progress(struct pass *x)
@@ -259,21 +274,90 @@ static void make_leaders(struct pass *x)
     work_patch(x->work, KUBE_PATCH_MERGE, sets_path(x, x->work->name), patch);
 }
 
+/* ---- revisions ---- */
+
+static const struct json *revision_get(const struct pass *x, const char *hash)
+{
+    struct arena *a = x->work->arena;
+    return kube_cache_get(x->t->revisions, x->work->ns, arena_joined(a, x->work->name, '-', hash), a);
+}
+
+static void keep_revision(struct pass *x)
+{
+    static const char *const kept[] = {"leaderWorkerTemplate", "networkConfig"};
+    struct arena *a = x->work->arena;
+    struct bytes key, raw;
+    int64_t last = 0;
+    if (revision_get(x, x->revision))
+        return;
+    for (size_t at = 0; kube_cache_next_of(x->t->revisions, x->work->key, &at, &key, &raw);) {
+        int64_t number = json_get_int64(json_parse(a, raw, NULL, NULL), "revision", 0);
+        last = number > last ? number : last;
+    }
+    struct json *revision = job_object(a, x->set, job_owner(a, x->set, API_VERSION, "LeaderWorkerSet"), "apps/v1", "ControllerRevision",
+                                       arena_joined(a, x->work->name, '-', x->revision));
+    set_label(a, json_get(revision, "metadata"), "labels", LWS("name"), x->work->name);
+    set_label(a, json_get(revision, "metadata"), "labels", LWS("template-revision-hash"), x->revision);
+    struct json *spec = json_ensure_object(a, json_ensure_object(a, revision, "data"), "spec");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (json_get(x->spec, kept[i]))
+            json_set(a, spec, kept[i], json_clone(a, json_get(x->spec, kept[i])));
+    json_set_int64(a, revision, "revision", last + 1);
+    work_create(x->work, kube_path(a, "apps", "v1", "controllerrevisions", x->work->ns, NULL, NULL), revision);
+}
+
+/* Once all groups are updated the others are not needed any more. */
+static void drop_revisions(struct pass *x)
+{
+    struct bytes key, raw;
+    for (int64_t i = 0; i < x->n; i++)
+        if (!x->states[i].updated)
+            return;
+    for (size_t at = 0; kube_cache_next_of(x->t->revisions, x->work->key, &at, &key, &raw);) {
+        const struct json *one = json_parse(x->work->arena, raw, NULL, NULL);
+        if (has_revision(x, one) || strcmp(object_controller(one, "uid"), object_meta(x->set, "uid")) != 0)
+            continue;
+        work_delete(x->work, kube_path(x->work->arena, "apps", "v1", "controllerrevisions", x->work->ns, object_meta(one, "name"), NULL),
+                    object_meta(one, "uid"), "Background");
+    }
+}
+
+/* The set as it was when this leader's template was written: its workers fit it. As it is now where nobody knows. */
+static struct pass as_of(const struct pass *x, const struct json *leader)
+{
+    struct pass then = *x;
+    const char *hash = object_label(leader, LWS("template-revision-hash"));
+    const struct json *spec = has_revision(x, leader) ? NULL : json_path(revision_get(x, hash), "data", "spec", NULL);
+    if (!spec)
+        return then;
+    then.spec = spec;
+    then.below = json_get(spec, "leaderWorkerTemplate");
+    then.size = child_jobs_bound(json_get_int64(then.below, "size", 1));
+    then.revision = hash;
+    return then;
+}
+
+/* ---- workers ---- */
+
 static void make_workers(struct pass *x, const struct group *g, bool ready)
 {
     static const char *const kept[] = {LWS("group-index"), LWS("group-key")};
     struct arena *a = x->work->arena;
     const char *name = object_meta(g->leader, "name");
     bool waits = strcmp(json_get_text(x->spec, "startupPolicy", ""), "LeaderReady") == 0 && !is_running(g->leader);
-    if (has_own_names(x) && !ready && !object_deleting(g->leader))
+    if (has_own_names(x) && !ready && !object_deleting(g->leader) && !has_service(x, g->leader))
         make_service(x, g->leader);
-    if (g->workers || x->size == 1 || object_deleting(g->leader) || waits || kube_cache_raw(x->t->stateful_sets, x->work->ns, name).n)
+    if (g->workers || object_deleting(g->leader) || waits || kube_cache_raw(x->t->stateful_sets, x->work->ns, name).n)
         return;
-    struct json *template = template_of(x, "workerTemplate"), *metadata = json_get(template, "metadata");
+    struct pass then = as_of(x, g->leader);
+    if (then.size == 1)
+        return;
+    struct json *template = template_of(&then, "workerTemplate"), *metadata = json_get(template, "metadata");
     set_label(a, metadata, "annotations", LWS("leader-name"), name);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         set_label(a, metadata, "labels", kept[i], object_label(g->leader, kept[i]));
-    struct json *set = stateful_set(x, name, x->size - 1, has_own_names(x) ? name : x->work->name, template), *spec = json_get(set, "spec");
+    struct json *set = stateful_set(&then, name, then.size - 1, has_own_names(&then) ? name : x->work->name, template),
+                *spec = json_get(set, "spec");
     struct json *selector = json_ensure_object(a, json_ensure_object(a, spec, "selector"), "matchLabels");
     json_set_text(a, selector, LWS("name"), x->work->name);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
@@ -302,15 +386,17 @@ static bool is_pending(const struct json *pod)
     return strcmp(json_text(json_path(pod, "status", "phase", NULL), "Pending"), "Pending") == 0;
 }
 
-/* A group is made again when one of its pods was, or has restarted: its leader goes, and the workers with it. */
+/* A group is made again when one of its pods was, or has restarted: its leader goes, and the workers with it. Not before all have started,
+ * where that is asked for: by the policy, or as it was asked for before that was one. */
 static void restart_groups(struct pass *x)
 {
     const char *policy = json_get_text(x->below, "restartPolicy", "");
-    bool at_start = strcmp(policy, "RecreateGroupOnPodRestart") == 0;
+    bool on_restart = strcmp(policy, "RecreateGroupOnPodRestart") == 0,
+         at_start = on_restart && !json_path(x->set, "metadata", "annotations", LWS("experimental-recreate-group-after-start"), NULL);
     struct bytes key, raw;
     size_t n = (size_t)x->n + 1;
     bool *falls = arena_zero(x->work->arena, n, sizeof *falls), *pends = arena_zero(x->work->arena, n, sizeof *pends);
-    if (!at_start && strcmp(policy, "RecreateGroupAfterStart") != 0)
+    if (!on_restart && strcmp(policy, "RecreateGroupAfterStart") != 0)
         return;
     for (size_t at = 0; kube_cache_next_of(x->t->pods, x->work->key, &at, &key, &raw);) {
         const struct json *pod = json_parse(x->work->arena, raw, NULL, NULL);
@@ -382,7 +468,8 @@ static void write_status(struct pass *x)
 static void reconcile(void *arg, struct work *w)
 {
     struct leader_worker_sets *t = arg;
-    if (!kube_cache_synced(t->sets) || !kube_cache_synced(t->stateful_sets) || !kube_cache_synced(t->pods)) {
+    if (!kube_cache_synced(t->sets) || !kube_cache_synced(t->stateful_sets) || !kube_cache_synced(t->pods) ||
+        !kube_cache_synced(t->revisions) || !kube_cache_synced(t->services)) {
         work_again(w, 100);
         return;
     }
@@ -397,11 +484,13 @@ static void reconcile(void *arg, struct work *w)
     x.revision = revision_of(w->arena, x.spec);
     find_groups(&x);
     plan(&x);
+    keep_revision(&x);
     make_leaders(&x);
     restart_groups(&x);
     for (int64_t i = 0; i < x.n; i++)
         if (x.groups[i].leader)
             make_workers(&x, &x.groups[i], x.states[i].ready);
+    drop_revisions(&x);
     write_status(&x);
 }
 
@@ -436,6 +525,27 @@ static void on_pod(void *arg, enum kube_event event, const char *key, struct byt
     seen(t, t->pods, event, key, object);
 }
 
+/* One that went with the leader before this one is made again. */
+static void on_service(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct leader_worker_sets *t = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *one = event == KUBE_DELETED ? json_parse(a, object, NULL, NULL) : NULL;
+    (void)key;
+    if (one)
+        workqueue_add(t->queue, arena_joined(a, object_meta(one, "namespace"), '/', object_label(one, LWS("name"))));
+}
+
+/* Those of the leaders' StatefulSet have the same label. */
+static void on_revision(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct leader_worker_sets *t = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *one = json_parse(a, object, NULL, NULL);
+    if (event != KUBE_DELETED && strcmp(object_controller(one, "kind"), "LeaderWorkerSet") == 0)
+        kube_cache_mark(t->revisions, key, arena_joined(a, object_meta(one, "namespace"), '/', object_controller(one, "name")));
+}
+
 struct leader_worker_sets *leader_worker_sets_new(struct jobs *j)
 {
     struct leader_worker_sets *t = mem_zero(1, sizeof *t);
@@ -447,9 +557,14 @@ struct leader_worker_sets *leader_worker_sets_new(struct jobs *j)
         .watch = {.path = "/apis/apps/v1/statefulsets", .label_selector = LWS("name")}, .on_change = on_stateful_set, .arg = t};
     struct kube_cache_config pods = {
         .watch = {.path = "/api/v1/pods", .label_selector = LWS("name")}, .on_change = on_pod, .arg = t};
+    struct kube_cache_config revisions = {
+        .watch = {.path = "/apis/apps/v1/controllerrevisions", .label_selector = LWS("name")}, .on_change = on_revision, .arg = t};
     t->sets = kube_cache_new(j->client, &sets);
     t->stateful_sets = kube_cache_new(j->client, &stateful_sets);
     t->pods = kube_cache_new(j->client, &pods);
+    t->services = kube_cache_new(j->client, &(struct kube_cache_config){
+        .watch = {.path = "/api/v1/services", .label_selector = LWS("name")}, .on_change = on_service, .arg = t});
+    t->revisions = kube_cache_new(j->client, &revisions);
     return t;
 }
 
@@ -461,5 +576,7 @@ void leader_worker_sets_free(struct leader_worker_sets *t)
     kube_cache_free(t->sets);
     kube_cache_free(t->stateful_sets);
     kube_cache_free(t->pods);
+    kube_cache_free(t->revisions);
+    kube_cache_free(t->services);
     free(t);
 }

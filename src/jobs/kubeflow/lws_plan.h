@@ -15,7 +15,8 @@ struct lws_group {
     bool ready, updated;
 };
 struct lws_rollout {
-    int64_t replicas, most_surge, most_unavailable, least; /* wanted; the groups below `least` are not updated */
+    int64_t replicas, most_surge, most_unavailable; /* wanted; none below 0 */
+    int64_t least;                  /* groups below it are not updated */
     bool is_there, is_new;          /* the leaders' StatefulSet; with another template than it has */
     int64_t now, partition, asked;  /* of that: replicas, partition, for how many replicas it was made so */
     const struct lws_group *groups; /* by index; as many as `now` */

@@ -230,7 +230,7 @@ static struct ending failure(struct writer *w, const struct counts *counts, cons
     if (limit && restarts > json_int64(limit, 0))
         return (struct ending){NULL, sentence(w, "has failed because it has reached the specified backoff limit")};
     (void)time_parse(bytes_of(json_get_text(w->status, "startTime", "")), &started_ms);
-    int64_t left_ms = deadline ? started_ms + json_int64(deadline, 0) * 1000 - w->now_ms : 1;
+    int64_t left_ms = deadline ? time_after_s(started_ms, json_int64(deadline, 0)) - w->now_ms : 1;
     w->news->again_ms = deadline && left_ms > 0 ? left_ms : 0;
     return (struct ending){NULL, left_ms > 0 ? NULL : sentence(w, "has failed because it was active longer than specified deadline")};
 }

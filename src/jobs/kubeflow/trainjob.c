@@ -17,8 +17,7 @@
 
 struct trainjobs {
     struct jobs *jobs;
-    struct kube_cache *cache, *children;
-    struct kube_cache *sets; /* JobSets; NULL: not embedded */
+    struct kube_cache *cache, *made; /* made: JobSets; not embedded: Jobs */
     struct workqueue *queue;
 };
 struct pass {
@@ -80,7 +79,12 @@ static void mpi_create(struct pass *x)
     work_create(x->work, kube_path(a, "", "v1", "secrets", x->work->ns, NULL, NULL), secret);
 }
 
-/* Before the first pod. */
+static bool was_refused(const struct pass *x)
+{
+    return work_failed(x->work) && *work_failure(x->work);
+}
+
+/* Before the first pod; once more where something was refused. */
 static void make_besides(struct pass *x)
 {
     mpi_create(x);
@@ -142,7 +146,7 @@ static void set_follow(struct pass *x)
 
 static void follow(struct pass *x, bool waits)
 {
-    if (work_failed(x->work) && *work_failure(x->work))
+    if (was_refused(x))
         job_event(x->t->jobs, x->job, API_VERSION, "TrainJob", "Warning", "TrainJobResourcesCreationFailed",
                   "TrainJob resources reconciliation failed: %s", work_failure(x->work));
     if (x->is && strcmp(object_controller(x->is, "uid"), object_meta(x->job, "uid")) != 0) {
@@ -150,26 +154,36 @@ static void follow(struct pass *x, bool waits)
                   "there is a JobSet \"%s\" that this TrainJob has not made: delete it, or give the TrainJob another name", x->work->name);
         x->is = NULL;
         work_again(x->work, 5000);
-    } else if (!x->is && !waits)
+    } else if (!x->is && !waits) {
         set_create(x);
-    else if (x->is && !object_deleting(x->is) && json_get_bool(json_get(x->is, "spec"), "suspend", false) != x->suspend && !waits)
-        set_follow(x);
+    } else if (x->is && !object_deleting(x->is) && !waits) {
+        if (was_refused(x))
+            make_besides(x);
+        if (json_get_bool(json_get(x->is, "spec"), "suspend", false) != x->suspend)
+            set_follow(x);
+    }
 }
 
 /* ---- Jobs without a JobSet ---- */
 
 static void jobs_run(struct pass *x, bool waits)
 {
-    struct arena *a = x->work->arena;
-    const struct json *network = json_path(x->set, "spec", "network", NULL);
-    x->children = (struct child_jobs){.all = x->t->jobs, .work = x->work, .cache = x->t->children, .owner = x->job,
-        .api_version = API_VERSION, .kind = "TrainJob", .subdomain = arena_text(a, json_get_text(network, "subdomain", x->work->name)),
-        .hides_unready = !json_get_bool(network, "publishNotReadyAddresses", true), .claims = jobset_claims(a, x->set)};
-    x->children.n = jobset_jobs(a, x->set, &x->children.jobs);
-    if (x->suspend)
-        child_jobs_stop(&x->children);
-    else if (!waits && child_jobs_make(&x->children))
-        make_besides(x);
+    struct child_jobs *c = &x->children;
+    *c = jobset_children(x->work->arena, x->set);
+    c->all = x->t->jobs;
+    c->work = x->work;
+    c->cache = x->t->made;
+    c->owner = x->job;
+    c->api_version = API_VERSION;
+    c->kind = "TrainJob";
+    child_jobs_read(c);
+    if (x->suspend) {
+        child_jobs_stop(c);
+    } else if (!waits) {
+        if (!child_jobs_any(c) || was_refused(x))
+            make_besides(x);
+        (void)child_jobs_make(c);
+    }
 }
 
 /* ---- status ---- */
@@ -229,7 +243,7 @@ static void keep_deadline(struct pass *x, struct json *conditions)
     int64_t since_ms;
     if (!most || x->suspend || object_condition_true(x->job, "Suspended") || !time_parse(bytes_of(since), &since_ms))
         return;
-    int64_t left_ms = since_ms + json_int64(most, 0) * 1000 - x->now_ms;
+    int64_t left_ms = time_after_s(since_ms, json_int64(most, 0)) - x->now_ms;
     if (left_ms > 0) {
         work_again(x->work, left_ms);
         return;
@@ -252,7 +266,7 @@ static void status_write(struct pass *x)
         say(x, conditions, "Suspended", true, "Suspended", "TrainJob is suspended");
     else if (object_condition_true(x->job, "Suspended"))
         say(x, conditions, "Suspended", false, "Resumed", "TrainJob is resumed");
-    if (x->t->sets)
+    if (x->t->jobs->config.embedded)
         conclude_as_set(x, status, conditions);
     else
         conclude_as_jobs(x, status, conditions);
@@ -270,8 +284,8 @@ static void status_write(struct pass *x)
 
 static bool all_synced(const struct trainjobs *t)
 {
-    return kube_cache_synced(t->cache) && kube_cache_synced(t->children) && kube_cache_synced(t->jobs->runtimes) &&
-           kube_cache_synced(t->jobs->cluster_runtimes) && (!t->sets || kube_cache_synced(t->sets));
+    return kube_cache_synced(t->cache) && kube_cache_synced(t->made) && kube_cache_synced(t->jobs->runtimes) &&
+           kube_cache_synced(t->jobs->cluster_runtimes);
 }
 
 /* A queued one that was never admitted is about to be suspended. */
@@ -299,7 +313,7 @@ static void reconcile(void *arg, struct work *w)
         return;
     x.runtime = trainjob_runtime(j, w->arena, x.job);
     x.set = trainjob_jobset(w->arena, x.job, x.runtime, &why);
-    x.is = t->sets ? kube_cache_get(t->sets, w->ns, w->name, w->arena) : NULL;
+    x.is = j->config.embedded ? kube_cache_get(t->made, w->ns, w->name, w->arena) : NULL;
     if (!x.set && !x.is) {
         job_event(j, x.job, API_VERSION, "TrainJob", "Warning", "TrainingRuntimeNotSupported", "%s", why);
         work_again(w, 5000); /* runtimes have no back reference */
@@ -312,7 +326,7 @@ static void reconcile(void *arg, struct work *w)
     x.suspend = json_get_bool(json_get(x.job, "spec"), "suspend", false);
     if (!*object_label(x.job, "kueue.x-k8s.io/queue-name"))
         x.gang = trainjob_gang(w->arena, x.job, x.runtime, x.set);
-    if (t->sets)
+    if (j->config.embedded)
         follow(&x, awaits_queue(&x));
     else
         jobs_run(&x, awaits_queue(&x));
@@ -346,11 +360,10 @@ struct trainjobs *trainjobs_new(struct jobs *j)
         .arg = t};
     struct kube_cache_config children = {
         .watch = {.path = "/apis/batch/v1/jobs", .label_selector = CHILD_SET_LABEL}, .on_change = on_child, .arg = t};
-    t->cache = kube_cache_new(j->client, &jobs);
-    t->children = kube_cache_new(j->client, &children);
     struct kube_cache_config sets = {
         .watch = {.path = "/apis/jobset.x-k8s.io/v1alpha2/jobsets", .optional = true}, .on_change = on_child, .arg = t};
-    t->sets = j->config.embedded ? kube_cache_new(j->client, &sets) : NULL;
+    t->cache = kube_cache_new(j->client, &jobs);
+    t->made = kube_cache_new(j->client, j->config.embedded ? &sets : &children);
     return t;
 }
 
@@ -360,8 +373,6 @@ void trainjobs_free(struct trainjobs *t)
         return;
     workqueue_free(t->queue);
     kube_cache_free(t->cache);
-    kube_cache_free(t->children);
-    if (t->sets)
-        kube_cache_free(t->sets);
+    kube_cache_free(t->made);
     free(t);
 }

@@ -2,6 +2,7 @@
  *
  * ORDER  variables stand before the container's own, which may refer to them.
  */
+#include "base/amount.h"
 #include "base/limits.h"
 #include "base/quantity.h"
 #include "jobs/kubeflow/trainjob_sets.h"
@@ -207,7 +208,7 @@ static void xgboost(const struct view *v, struct json *container)
 {
     int64_t gpus = gpus_n(container);
     const struct env envs[] = {{"DMLC_TRACKER_URI", first_host(v)}, {"DMLC_TRACKER_PORT", number(v->a, TRAINER_PORT)},
-                               {"DMLC_TASK_ID", NULL}, {"DMLC_NUM_WORKER", number(v->a, v->pods_n * (gpus > 1 ? gpus : 1))}};
+                               {"DMLC_TASK_ID", NULL}, {"DMLC_NUM_WORKER", number(v->a, amount_times(v->pods_n, gpus > 1 ? gpus : 1))}};
     env_put(v->a, container, envs, 4);
     port_put(v->a, container);
 }
@@ -332,10 +333,10 @@ struct json *trainjob_gang(struct arena *a, const struct json *trainjob, const s
         return NULL;
     JSON_EACH (replicated, json_path(jobset, "spec", "replicatedJobs", NULL)) {
         struct json *template = json_path(replicated, "template", "spec", "template", NULL);
-        int64_t n = json_get_int64(replicated, "replicas", 1) * trainjob_pods_n(replicated);
+        int64_t n = amount_times(json_get_int64(replicated, "replicas", 1), trainjob_pods_n(replicated));
         if (!json_is(template, JSON_OBJECT) || trainjob_initializes(replicated) || waits_for_pods(jobset, replicated))
             continue;
-        members += n;
+        members = amount_plus(members, n);
         job_requests_add(a, resources, json_get(template, "spec"), n);
         class = json_text(json_path(template, "spec", "priorityClassName", NULL), class);
         json_set_text(a, json_ensure_object(a, json_ensure_object(a, template, "metadata"), volcano ? "annotations" : "labels"),

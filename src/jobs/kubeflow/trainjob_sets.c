@@ -169,10 +169,13 @@ static void metadata_merge(struct arena *a, struct json *metadata, const struct 
 static struct json *in_order(struct arena *a, const struct json *order, struct json *list)
 {
     struct json *sorted = json_new(a, JSON_ARRAY);
-    JSON_EACH (first, order)
-        JSON_EACH (one, list)
-            if (is_named(one, json_get_text(first, "name", "")))
-                json_append(sorted, json_clone(a, one));
+    JSON_EACH (first, order) {
+        struct json *one = json_first(list);
+        while (one && !is_named(one, json_get_text(first, "name", "")))
+            one = one->next;
+        if (json_remove_item(list, one))
+            json_append(sorted, one);
+    }
     return sorted;
 }
 
@@ -183,14 +186,15 @@ static bool patch(struct arena *a, const struct json *runtime_patch, struct json
     struct json *change = json_new(a, JSON_OBJECT);
     struct err e = {0};
     metadata_merge(a, json_get(set, "metadata"), json_get(template, "metadata"));
-    if (!spec)
+    if (!json_is(spec, JSON_OBJECT))
         return true;
     json_set(a, change, "spec", json_clone(a, spec));
     if (strategic_merge(a, schema_of("jobset.x-k8s.io", "v1alpha2", "JobSet"), set, change, &e) < 0) {
         *ret_why = arena_printf(a, "spec.runtimePatches of manager \"%s\": %s", json_get_text(runtime_patch, "manager", ""), e.text);
         return false;
     }
-    json_set(a, json_get(set, "spec"), "replicatedJobs", in_order(a, order, json_path(set, "spec", "replicatedJobs", NULL)));
+    struct json *merged = json_ensure_object(a, set, "spec");
+    json_set(a, merged, "replicatedJobs", in_order(a, order, json_get(merged, "replicatedJobs")));
     return true;
 }
 
@@ -222,9 +226,7 @@ uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struc
 {
     const struct json *set = trainjob_jobset(a, trainjob, runtime, ret_why);
     uint32_t n = set ? jobset_jobs(a, set, ret_sets) : 0, i = 0;
-    JSON_EACH (replicated, json_path(set, "spec", "replicatedJobs", NULL)) {
-        (*ret_sets)[i].is_trainer = trainjob_trains(set, replicated);
+    JSON_EACH (replicated, json_path(set, "spec", "replicatedJobs", NULL))
         (*ret_sets)[i++].is_initializer = trainjob_initializes(replicated);
-    }
     return n;
 }

@@ -18,13 +18,12 @@ struct json *kueue_trainjob_pod_sets(struct arena *a, const struct json *job, co
     struct replicated_job *sets = NULL;
     uint32_t n = trainjob_sets(a, job, runtime, &sets, ret_why);
     struct json *list = json_new(a, JSON_ARRAY);
-    bool trainer = false;
+    bool trains = false;
     for (uint32_t i = 0; i < n; i++)
-        trainer = trainer || !sets[i].is_initializer;
-    /* WHY initializers run before the nodes and not beside them: counted in one gang they would hold what nobody uses.
-     */
+        trains = trains || !sets[i].is_initializer;
+    /* WHY  initializers run before the nodes and not beside them: counted in one gang they would hold what nobody uses. */
     for (uint32_t i = 0; i < n; i++)
-        if (!trainer || !sets[i].is_initializer)
+        if (!trains || !sets[i].is_initializer)
             json_append(list, pod_set(a, &sets[i]));
     return n ? list : NULL;
 }

@@ -26,12 +26,12 @@ static void test_jobs(void **state)
     assert_int_equal(jobs[1].replicas, 1);
     assert_int_equal(json_get_int64(jobs[1].job_spec, "completions", 0), 1); /* Indexed needs it */
     assert_string_equal(json_get_text(jobs[1].labels, "x", ""), "y");
-    assert_string_equal(jobset_coordinator(a, set), "js-a-1-0.js");
-    assert_null(jobset_coordinator(a, set_of("", "")));
+    assert_string_equal(jobset_children(a, set).coordinator, "js-a-1-0.js");
+    assert_null(jobset_children(a, set_of("", "")).coordinator);
     assert_string_equal(jobs[1].group, "default");
-    assert_string_equal(jobset_subdomain(a, set), "js");
-    assert_string_equal(jobset_subdomain(a, set_of("\"network\":{\"subdomain\":\"net\"},", "")), "net");
-    assert_null(jobset_subdomain(a, set_of("\"network\":{\"enableDNSHostnames\":false},", "")));
+    assert_string_equal(jobset_children(a, set).subdomain, "js");
+    assert_string_equal(jobset_children(a, set_of("\"network\":{\"subdomain\":\"net\"},", "")).subdomain, "net");
+    assert_null(jobset_children(a, set_of("\"network\":{\"enableDNSHostnames\":false},", "")).subdomain);
 }
 
 static struct jobset_decision decide(const struct json *set, int64_t a_well, int64_t b_well, const char *failed)
@@ -120,7 +120,7 @@ static void test_claims(void **state)
         "\"templates\":[{\"metadata\":{\"name\":\"kept\"}}]}],\"replicatedJobs\":[" MOUNTS("\"initContainers\":" MOUNT("data")) ","
         MOUNTS("\"containers\":" MOUNT("kept") ",\"volumes\":[{\"name\":\"own\"}]") "," MOUNTS("\"containers\":[]") "]}}"));
     struct replicated_job *jobs;
-    const struct json *claims = jobset_claims(a, set), *first = json_item(claims, 0), *second = json_item(claims, 1);
+    const struct json *claims = jobset_children(a, set).claims, *first = json_item(claims, 0), *second = json_item(claims, 1);
     assert_int_equal(claims->n, 2);
     assert_string_equal(object_meta(first, "name"), "data-js");
     assert_string_equal(object_label(first, "x"), "y");

@@ -40,9 +40,9 @@ static void test_merge(void **state)
     struct replicated_job *sets;
     const char *why = NULL;
     assert_int_equal(trainjob_sets(a, job, parse(runtime_text), &sets, &why), 2);
-    assert_false(sets[0].is_trainer);
+    assert_true(sets[0].is_initializer);
     assert_int_equal(sets[0].count, 1);
-    assert_true(sets[1].is_trainer);
+    assert_false(sets[1].is_initializer);
     assert_int_equal(sets[1].count, 3);
     assert_non_null(sets[1].depends_on);
     const struct json *spec = json_path(sets[1].job_spec, "template", "spec", NULL),
@@ -101,7 +101,7 @@ static void test_mpi(void **state)
     assert_int_equal(trainjob_sets(a, job, parse(mpi_text), &sets, &why), 2);
     assert_int_equal(sets[0].count, 2);
     assert_int_equal(sets[1].count, 1);
-    assert_true(!sets[0].is_trainer && !sets[0].is_initializer && sets[1].is_trainer);
+    assert_true(!sets[0].is_initializer && !sets[1].is_initializer);
     struct json *set = equipped(job, mpi_text), *node = json_item(json_path(set, "spec", "replicatedJobs", NULL), 0),
                 *launcher = node->next;
     assert_string_equal(trainjob_hostfile(a, job, parse(mpi_text), set), "m-node-0-0.m slots=2\nm-node-0-1.m slots=2\nm-launcher-0-0.m slots=2\n");
@@ -143,6 +143,10 @@ static void test_other_policies(void **state)
         assert_string_equal(env_of(trainjob_container(node)), expected[i][1]);
         assert_int_equal(trainjob_pods_n(node), 2);
     }
+    struct json *many = parse("{\"metadata\":{\"name\":\"t\"},\"spec\":{\"trainer\":{\"numNodes\":2,\"resourcesPerNode\":{\"limits\":{"
+                             "\"nvidia.com/gpu\":\"5000000000000000000\"}}}}}");
+    const struct json *of_many = json_item(json_path(equipped(many, expected[1][0]), "spec", "replicatedJobs", NULL), 0);
+    assert_non_null(strstr(env_of(trainjob_container(of_many)), "DMLC_NUM_WORKER=9223372036854775807 "));
     struct json *plain = parse("{\"metadata\":{\"name\":\"t\"},\"spec\":{\"trainer\":{\"resourcesPerNode\":{\"requests\":{\"cpu\":\"7500m\"}}}}}");
     const struct json *set = equipped(plain, expected[2][0]);
     assert_non_null(strstr(env_of(trainjob_container(json_item(json_path(set, "spec", "replicatedJobs", NULL), 0))), "PET_NPROC_PER_NODE=8 "));
@@ -202,9 +206,30 @@ static void test_patches(void **state)
     assert_int_equal(json_get(spec, "containers")->n, 1);
     assert_string_equal(json_get_text(trainjob_container(node), "image", ""), "torch");
     assert_string_equal(json_get_text(json_item(json_get(trainjob_container(node), "volumeMounts"), 0), "mountPath", ""), "/v");
+    /* no server takes it; patches do not multiply it */
+    struct json *twice = parse(RUNTIME("", JOB("node", "", "") "," JOB("node", "", "")));
+    assert_int_equal(json_path(trainjob_jobset(a, job, twice, &why), "spec", "replicatedJobs", NULL)->n, 2);
     struct json *odd = parse("{\"metadata\":{\"name\":\"t\"},\"spec\":{\"runtimePatches\":[{\"manager\":\"a/b\",\"trainingRuntimeSpec\":{\"template\":{\"spec\":{\"replicatedJobs\":[{}]}}}}]}}");
     assert_null(trainjob_jobset(a, odd, parse(runtime_text), &why));
+    static const char *const nothing[] = {"null", "\"x\"", "[]", "{\"replicatedJobs\":null}", "{\"replicatedJobs\":3}"};
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) /* whatever is left of it, nobody comes to harm */
+        (void)trainjob_jobset(a, parse(arena_printf(a, "{\"metadata\":{\"name\":\"t\"},\"spec\":{\"runtimePatches\":[{\"trainingRuntimeSpec\":{\"template\":{\"spec\":%s}}}]}}",
+                                                    nothing[i])), parse(runtime_text), &why);
     assert_non_null(strstr(why, "spec.runtimePatches of manager \"a/b\": "));
+}
+
+#define HUGE(name) "{\"name\":\"" name "\",\"replicas\":2147483647,\"template\":{\"spec\":{\"parallelism\":2147483647,\"template\":{}}}}"
+
+/* More pods than there are numbers for are not a few. */
+static void test_gangs_of_any_size(void **state)
+{
+    (void)state;
+    const struct json *job = parse("{\"metadata\":{\"name\":\"t\"},\"spec\":{}}"),
+                      *runtime = parse("{\"spec\":{\"podGroupPolicy\":{\"volcano\":{}},\"template\":{\"spec\":{\"replicatedJobs\":["
+                                       HUGE("a") "," HUGE("b") "," HUGE("c") "]}}}}");
+    const char *why = NULL;
+    const struct json *group = trainjob_gang(a, job, runtime, trainjob_jobset(a, job, runtime, &why));
+    assert_true(json_int64(json_path(group, "spec", "minMember", NULL), 0) == INT64_MAX);
 }
 
 /* On clusters whose definitions say less anything may stand anywhere. */
@@ -240,6 +265,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_merge), cmocka_unit_test(test_defaults_and_missing), cmocka_unit_test(test_mpi),
         cmocka_unit_test(test_other_policies), cmocka_unit_test(test_tune), cmocka_unit_test(test_initializers),
-        cmocka_unit_test(test_patches), cmocka_unit_test(test_odd_runtimes)};
+        cmocka_unit_test(test_patches), cmocka_unit_test(test_gangs_of_any_size), cmocka_unit_test(test_odd_runtimes)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

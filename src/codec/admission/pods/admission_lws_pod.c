@@ -88,7 +88,7 @@ void admission_lws_pod(struct admission *x, struct json *spec)
     const char *domain = admission_annotation(x->object, LWS("exclusive-topology"));
     if (domain[0] && admission_label(x->object, LWS("group-key"))[0])
         admission_keep_apart(x, spec, domain, LWS("group-key"), admission_label(x->object, LWS("group-key")), NULL);
-    if (bytes_int64(bytes_of(size), &pods_n))
+    if (bytes_int64(bytes_of(size), &pods_n) && pods_n > 0)
         mark_subgroup(x, spec, labels, group, pods_n, leader[0] ? ordinal : 0);
     const char *address = AT(x, "%s.%s.%s", group, json_get_text(spec, "subdomain", ""), ns),
                *index = admission_label(x->object, LWS("worker-index"));

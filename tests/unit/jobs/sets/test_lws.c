@@ -96,6 +96,24 @@ static void test_a_group_is_made_again_with_one_of_its_pods(void **state)
     assert_int_equal(ready_n("m"), 2);
 }
 
+/* Eight GPUs, nine pods: one waits. */
+static void test_a_group_that_has_not_started_is_left_alone_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    lws("m", "", 1, 9, "", "");
+    patch(LWS "m", "{\"metadata\":{\"annotations\":{\"leaderworkerset.sigs.k8s.io/experimental-recreate-group-after-start\":\"true\"}}}");
+    run(20000);
+    const char *leader = uid_of("m-0"), *worker = uid_of("m-0-1");
+    delete(POD "m-0-1");
+    run(90000);
+    assert_string_not_equal(uid_of("m-0-1"), worker);
+    assert_string_equal(uid_of("m-0"), leader);
+    patch(LWS "m", "{\"metadata\":{\"annotations\":null}}");
+    delete(POD "m-0-2"); /* which runs: the other waits now */
+    run(90000);
+    assert_string_not_equal(uid_of("m-0"), leader);
+}
+
 static void test_groups_are_updated_from_the_last(void **state)
 {
     (void)state;
@@ -112,6 +130,48 @@ static void test_groups_are_updated_from_the_last(void **state)
     assert_int_equal(ready_n("m"), 2);
     assert_int_equal(json_int64(json_path(get(LWS "m"), "status", "updatedReplicas", NULL), 0), 2);
     assert_true(object_condition_true(get(LWS "m"), "Available"));
+}
+
+static const char *image_of(const char *pod)
+{
+    return json_get_text(json_first(json_path(get(arena_printf(w.a, POD "%s", pod)), "spec", "containers", NULL)), "image", "");
+}
+
+static int revisions_n(void)
+{
+    int n = 0;
+    JSON_EACH (one, json_get(get("/apis/apps/v1/namespaces/n/controllerrevisions"), "items"))
+        n += strcmp(object_controller(one, "kind"), "LeaderWorkerSet") == 0;
+    return n;
+}
+
+#define PARTITION(n) "\"rolloutStrategy\":{\"type\":\"RollingUpdate\",\"rollingUpdateConfiguration\":{\"partition\":" n "}}"
+
+/* Made again before its turn it is as it was: its workers are of the same template as its leader. */
+static void test_a_group_that_waits_for_its_update_is_made_again_as_it_was(void **state)
+{
+    (void)state;
+    lws("m", "", 2, 2, PARTITION("1") ",", "");
+    run(20000);
+    patch(LWS "m", "{\"spec\":{\"leaderWorkerTemplate\":{\"size\":3,\"workerTemplate\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"new\"}]}}}}}");
+    run(60000);
+    assert_string_equal(image_of("m-1-2"), "new");
+    assert_string_equal(image_of("m-0-1"), "i");
+    const char *was = uid_of("m-0-1");
+    delete(POD "m-0-1");
+    run(90000);
+    assert_string_not_equal(uid_of("m-0-1"), was);
+    assert_string_equal(image_of("m-0"), "i");
+    assert_string_equal(image_of("m-0-1"), "i");
+    assert_string_equal(env_of("m-0-1", "LWS_GROUP_SIZE"), "2");
+    assert_null(get(POD "m-0-2"));
+    assert_int_equal(revisions_n(), 2);
+    assert_int_equal(ready_n("m"), 2);
+    patch(LWS "m", "{\"spec\":{" PARTITION("0") "}}");
+    run(90000);
+    assert_string_equal(image_of("m-0-2"), "new");
+    assert_int_equal(ready_n("m"), 2);
+    assert_int_equal(revisions_n(), 1);
 }
 
 /* Five of eight: two groups of two, and not half of the third. */
@@ -240,7 +300,9 @@ int main(void)
         T(test_groups_are_made),
         T(test_workers_wait_for_their_leader),
         T(test_a_group_is_made_again_with_one_of_its_pods),
+        T(test_a_group_that_has_not_started_is_left_alone_where_that_is_asked_for),
         T(test_groups_are_updated_from_the_last),
+        T(test_a_group_that_waits_for_its_update_is_made_again_as_it_was),
         T(test_each_group_is_queued_by_itself),
         T(test_leaders_of_another_kind),
         T(test_scaled_and_restarted_with_its_quota),

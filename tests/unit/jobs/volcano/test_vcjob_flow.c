@@ -342,6 +342,30 @@ static void a_pod_of_another_job_is_told_of(void **state)
 }
 
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+static void group_of_eight(const char *name, const char *class)
+{
+    create(arena_printf(w.a, "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                             "\"spec\":{\"minMember\":1%s}}", name, class));
+    create(arena_printf(w.a, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"annotations\":{"
+                             "\"scheduling.k8s.io/group-name\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
+                             "\"limits\":{\"nvidia.com/gpu\":\"8\"}}}]}}", name, name));
+    run(2000);
+}
+
+/* What comes by a watch of its own may come later than who names it. */
+static void a_class_counts_for_groups_that_came_before_it(void **state)
+{
+    (void)state;
+    group_of_eight("first", "");
+    group_of_eight("second", ",\"priorityClassName\":\"urgent\"");
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"urgent\"},\"value\":1000}");
+    run(2000);
+    node("n3", 8);
+    run(5000);
+    assert_non_null(json_path(get("/api/v1/namespaces/n/pods/second"), "spec", "nodeName", NULL));
+    assert_null(json_path(get("/api/v1/namespaces/n/pods/first"), "spec", "nodeName", NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {FLOW(a_partition_restarts_by_itself),
@@ -355,6 +379,7 @@ int main(void)
                                        FLOW(a_group_that_is_new_follows_its_job),
                                        FLOW(a_group_is_not_written_twice_in_a_second),
                                        FLOW(a_group_of_a_lone_pod_is_not_pending_while_it_runs),
+                                       FLOW(a_class_counts_for_groups_that_came_before_it),
                                        FLOW(pods_are_asked_for_once),
                                        FLOW(a_pod_of_another_job_is_told_of),
                                        FLOW(a_job_that_is_refused_is_terminated),
