@@ -1,4 +1,7 @@
-/* lost_nodes.c - node deleted -> some seconds later: still away? -> list its pods -> delete them */
+/* lost_nodes.c - node deleted -> some seconds later: still away? -> list its pods: they have failed -> list them again: delete them
+ *
+ * WHY  two looks: whoever counts failures by what is there (operators of others) sees a pod that failed before it is gone.
+ */
 #include "jobs/lost_nodes.h"
 #include "base/clock.h"
 #include "base/collections/map.h"
@@ -7,7 +10,11 @@
 #include "kube/watch.h"
 #include "kube/workqueue.h"
 
-enum { AWAY_MS = 4000 }; /* WHY  a node that is replaced under its name keeps its pods */
+enum {
+    AWAY_MS = 4000, /* WHY  a node that is replaced under its name keeps its pods */
+    FAILED_MS = 200, /* so long its pods stand there as failed */
+};
+#define FAILED "failed" /* keys: "/NODE": the first look, FAILED "/NODE": the second one */
 
 struct lost_nodes {
     struct kube_client *client;
@@ -16,7 +23,7 @@ struct lost_nodes {
     struct workqueue *queue;
 };
 
-static void drop_pod(struct lost_nodes *o, struct arena *a, const struct json *pod)
+static void act_drop(struct lost_nodes *o, struct arena *a, const struct json *pod)
 {
     const char *path = kube_path(a, "", "v1", "pods", object_meta(pod, "namespace"), object_meta(pod, "name"), NULL);
     const char *options = arena_printf(a,
@@ -26,16 +33,56 @@ static void drop_pod(struct lost_nodes *o, struct arena *a, const struct json *p
     kube_delete(o->client, path, bytes_of(options), NULL, NULL);
 }
 
-static void on_pods(void *arg, const struct kube_answer *answer)
+/* SOURCE Kubernetes' pod garbage collector: phase and condition in one write, conditions of others stay. */
+static void act_fail(struct lost_nodes *o, struct arena *a, const struct json *pod)
 {
-    struct lost_nodes *o = arg;
+    char now[TIME_TEXT_MAX];
+    time_format(now, loop_wall_ms(kube_client_loop(o->client)));
+    const char *path = kube_path(a, "", "v1", "pods", object_meta(pod, "namespace"), object_meta(pod, "name"), "status");
+    const char *patch = arena_printf(a,
+                                     "{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
+                                     "\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"DeletionByPodGC\",\"message\":"
+                                     "\"PodGC: node no longer exists\",\"lastTransitionTime\":\"%s\"}]}}",
+                                     object_meta(pod, "uid"), now);
+    kube_patch(o->client, KUBE_PATCH_STRATEGIC, path, bytes_of(patch), NULL, NULL);
+}
+
+static bool is_over(const struct json *pod)
+{
+    const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
+    return text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
+}
+
+/* look: of each pod in the list whose node is away. */
+static void look_at_pods(struct lost_nodes *o, const struct kube_answer *answer,
+                         void (*look)(struct lost_nodes *o, struct arena *a, const struct json *pod))
+{
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *list = answer->code == 0 ? json_parse(a, answer->body, NULL, NULL) : NULL;
     JSON_EACH (pod, json_get(list, "items")) {
         const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), "");
         if (*node && !map_find_text(o->known, node))
-            drop_pod(o, a, pod);
+            look(o, a, pod);
     }
+}
+
+static void first_look(struct lost_nodes *o, struct arena *a, const struct json *pod)
+{
+    if (!is_over(pod))
+        act_fail(o, a, pod);
+    const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), "");
+    workqueue_add_after(o->queue, arena_printf(a, FAILED "/%s", node), FAILED_MS);
+}
+
+static void on_pods(void *arg, const struct kube_answer *answer)
+{
+    look_at_pods(arg, answer, first_look);
+}
+
+/* Also a pod that would not be told to have failed: it goes as it is. */
+static void on_failed_pods(void *arg, const struct kube_answer *answer)
+{
+    look_at_pods(arg, answer, act_drop);
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -43,7 +90,8 @@ static void reconcile(void *arg, struct work *w)
     struct lost_nodes *o = arg;
     if (!kube_watch_synced(o->nodes) || map_find_text(o->known, w->name))
         return;
-    kube_get(o->client, arena_printf(w->arena, "/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", w->name), on_pods, o);
+    kube_get(o->client, arena_printf(w->arena, "/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", w->name),
+             *w->ns ? on_failed_pods : on_pods, o);
 }
 
 /* ---- nodes that are not ready ---- */
@@ -139,6 +187,7 @@ void lost_nodes_free(struct lost_nodes *o)
     if (!o)
         return;
     kube_client_forget(o->client, on_pods, o);
+    kube_client_forget(o->client, on_failed_pods, o);
     kube_watch_free(o->nodes);
     workqueue_free(o->queue);
     map_free(o->known);

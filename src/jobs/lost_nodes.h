@@ -1,7 +1,8 @@
 /* lost_nodes.h - removes pods from nodes that are gone, or never were, taints nodes that are not ready (embedded cluster only)
  *
  * A deleted Node takes its kubelet with it, and nobody would ever end its pods: their jobs would wait for them for ever.
- * SOURCE Kubernetes' pod garbage collector: pods of a node that stays away are deleted without grace.
+ * SOURCE Kubernetes' pod garbage collector: pods of a node that stays away, and that are not over, fail with condition DisruptionTarget,
+ *        reason DeletionByPodGC; then they are deleted without grace.
  *        Its node life cycle: condition Ready=False brings taint node.kubernetes.io/not-ready, Ready=Unknown
  *        node.kubernetes.io/unreachable, each with effects NoSchedule and NoExecute; the latter ends pods after their tolerationSeconds
  *        (taint_eviction.h).

@@ -392,12 +392,13 @@ static void tell_why(struct scheduler *s, struct work *w, struct seen_gang *g, c
         telling_sent(&g->telling, loop_now_ms(s->loop));
 }
 
-/* What has ended stays so. */
+/* What has ended stays so, but for who failed and is whole again: the pods that came in the stead of those that failed run. */
 static const char *coscheduling_phase(const struct seen_gang *g, int64_t min_member, const char *was)
 {
-    if (strcmp(was, "Finished") == 0 || strcmp(was, "Failed") == 0)
-        return was;
     int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0, failed = g ? g->failed_n : 0;
+    bool is_mended = failed == 0 && running > 0 && running + succeeded >= min_member;
+    if (strcmp(was, "Finished") == 0 || (strcmp(was, "Failed") == 0 && !is_mended))
+        return was;
     if (succeeded >= min_member)
         return "Finished";
     if (failed > 0 && running + succeeded + failed >= min_member)

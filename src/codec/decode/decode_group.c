@@ -281,9 +281,9 @@ int decode_coscheduling_pod_group(const struct decoder *d, const struct json *ob
     struct gang_record g;
     if (decode_group_begin(d, object, GANG_COSCHEDULING, &g, e) < 0)
         return -E_INVALID;
-    struct bytes phase = json_bytes(json_path(object, "status", "phase", NULL));
     g.min_members = decode_members(json_path(object, "spec", "minMember", NULL));
-    g.finished = bytes_is(phase, "Finished") || bytes_is(phase, "Failed");
+    /* WHY  not Failed: that is said when one of its pods has failed, which may be made again. SOURCE coscheduling places those, too. */
+    g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Finished");
     read_floor(d, json_path(object, "spec", "minResources", NULL), &g);
     *ret_gang = g;
     return 0;

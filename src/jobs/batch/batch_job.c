@@ -17,6 +17,9 @@
 /* What ended and is gone, per job uid, since the last status write that contains it. */
 struct history {
     int64_t succeeded_n, failed_n;
+    char *failure;                     /* see job_history; NULL */
+    struct job_create *index_failures; /* one for each index that has some */
+    uint32_t index_failures_n, index_failures_cap;
 };
 
 struct batch_jobs {
@@ -243,8 +246,17 @@ static void collect_finished(struct batch_jobs *b, struct work *w, const struct 
                     json_get_text(json_get(job, "metadata"), "uid", ""), "Background");
 }
 
+/* Is the pod one of those that status.failed counts? */
+static bool counts_as_failed(struct arena *a, const struct json *job, const struct job_pod *p)
+{
+    const char *why;
+    return p->phase == JOB_POD_FAILED && !p->let_go &&
+           batch_job_failure(a, json_get(job, "spec"), p, &why) != JOB_FAILURE_IGNORED;
+}
+
 /* At the first look at a job, what status counts beyond the pods that exist is history. */
-static struct history *history_of(struct batch_jobs *b, const struct json *job, const struct job_pod *const *pods, uint32_t pods_n)
+static struct history *history_of(struct batch_jobs *b, struct arena *a, const struct json *job, const struct job_pod *const *pods,
+                                  uint32_t pods_n)
 {
     bool is_new;
     struct history *h = map_put(b->seen, json_bytes(json_path(job, "metadata", "uid", NULL)), &is_new);
@@ -254,7 +266,7 @@ static struct history *history_of(struct batch_jobs *b, const struct json *job, 
     h->failed_n = json_get_int64(json_get(job, "status"), "failed", 0);
     for (uint32_t i = 0; i < pods_n; i++) {
         h->succeeded_n -= pods[i]->phase == JOB_POD_SUCCEEDED && h->succeeded_n > 0;
-        h->failed_n -= pods[i]->phase == JOB_POD_FAILED && !pods[i]->let_go && h->failed_n > 0;
+        h->failed_n -= h->failed_n > 0 && counts_as_failed(a, job, pods[i]);
     }
     return h;
 }
@@ -319,9 +331,11 @@ static void reconcile(void *arg, struct work *w)
         return;
     const struct job_pod *const *pods;
     uint32_t pods_n = job_pods_of(b->pods, json_get_text(metadata, "uid", ""), w->arena, &pods);
-    const struct history *seen = history_of(b, job, pods, pods_n);
-    struct job_history history = {seen->succeeded_n, seen->failed_n, json_get_text(json_get(job, "status"), "completedIndexes", NULL),
-                                  json_get_text(json_get(job, "status"), "failedIndexes", NULL)};
+    const struct history *seen = history_of(b, w->arena, job, pods, pods_n);
+    struct job_history history = {.succeeded_n = seen->succeeded_n, .failed_n = seen->failed_n, .failure = seen->failure,
+                                  .completed_indexes = json_get_text(json_get(job, "status"), "completedIndexes", NULL),
+                                  .failed_indexes = json_get_text(json_get(job, "status"), "failedIndexes", NULL),
+                                  .index_failures = seen->index_failures, .index_failures_n = seen->index_failures_n};
     struct job_plan plan;
     batch_job_plan(w->arena, job, pods, pods_n, &history, loop_wall_ms(b->loop), &plan);
     write_status(b, w, job, &plan);
@@ -333,6 +347,16 @@ static void reconcile(void *arg, struct work *w)
 
 /* ---- changes ---- */
 
+static void history_drop(struct batch_jobs *b, struct bytes uid)
+{
+    struct history *h = map_find(b->seen, uid);
+    if (!h)
+        return;
+    free(h->failure);
+    free(h->index_failures);
+    map_remove(b->seen, uid);
+}
+
 static void on_job(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct batch_jobs *b = arg;
@@ -341,17 +365,55 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
         return;
     }
     _cleanup_arena_ struct arena *a = arena_new();
-    map_remove(b->seen, json_bytes(json_path(json_parse(a, object, NULL, NULL), "metadata", "uid", NULL)));
+    history_drop(b, json_bytes(json_path(json_parse(a, object, NULL, NULL), "metadata", "uid", NULL)));
+}
+
+/* WHY  with FailIndex one is as many as there may be: whatever the limit, the index has failed. */
+static void index_failed(struct history *h, const struct job_pod *p, bool for_good)
+{
+    uint32_t i = 0;
+    while (i < h->index_failures_n && h->index_failures[i].index != p->index)
+        i++;
+    if (i == h->index_failures_n) {
+        MEM_RESERVE(h->index_failures, h->index_failures_cap, h->index_failures_n + 1);
+        h->index_failures[h->index_failures_n++] = (struct job_create){.index = p->index};
+    }
+    struct job_create *all = &h->index_failures[i];
+    all->failures_n += for_good ? (int64_t)INT32_MAX + 1 : 1;
+    all->last_failure_ms = p->ended_ms > all->last_failure_ms ? p->ended_ms : all->last_failure_ms;
+}
+
+/* A pod that failed is gone. WHY  by the job as it is now: no pass may have seen the pod between its failure and its end, as where its
+ * node was removed. */
+static void count_gone(struct batch_jobs *b, struct history *h, const char *job_name, const struct job_pod *gone)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *spec = json_get(kube_cache_get(b->jobs, gone->ns, job_name, a), "spec");
+    const char *why;
+    enum job_failure failure = batch_job_failure(a, spec, gone, &why);
+    if (failure == JOB_FAILURE_IGNORED)
+        return;
+    h->failed_n++;
+    if (why && !h->failure)
+        h->failure = mem_text(why);
+    if (gone->index >= 0 && json_get(spec, "backoffLimitPerIndex"))
+        index_failed(h, gone, failure == JOB_FAILURE_OF_INDEX);
+}
+
+/* WHY  also one that runs, as the last word was: kubelets say of a pod that was disrupted that it failed, simulated ones save the write. */
+static bool has_failed(const struct job_pod *gone)
+{
+    return gone->phase == JOB_POD_FAILED ? !gone->let_go : gone->phase != JOB_POD_SUCCEEDED && gone->disrupted;
 }
 
 static void on_pod(void *arg, const char *ns, const char *job, const char *job_uid, const struct job_pod *gone)
 {
     struct batch_jobs *b = arg;
     struct history *h = gone ? map_find_text(b->seen, job_uid) : NULL;
-    if (h) {
+    if (h)
         h->succeeded_n += gone->phase == JOB_POD_SUCCEEDED;
-        h->failed_n += gone->phase == JOB_POD_FAILED && !gone->let_go;
-    }
+    if (h && has_failed(gone))
+        count_gone(b, h, job, gone);
     _cleanup_buf_ struct buf key = {0};
     buf_printf(&key, "%s/%s", ns, job);
     workqueue_add(b->queue, key.data);
@@ -395,6 +457,11 @@ void batch_jobs_free(struct batch_jobs *b)
     workqueue_free(b->queue);
     kube_cache_free(b->jobs);
     job_pods_free(b->pods);
+    size_t at = 0;
+    for (struct history *h; (h = map_next(b->seen, &at, NULL));) {
+        free(h->failure);
+        free(h->index_failures);
+    }
     map_free(b->seen);
     free(b);
 }

@@ -95,19 +95,34 @@ static bool condition_rule_matches(const struct json *patterns, const struct job
     return false;
 }
 
-/* "Count" when no rule matches. */
-static const char *failure_action(const struct context *c, const struct job_pod *p, int *ret_rule)
+static const char *failure_text(struct arena *a, const struct job_pod *p, bool by_condition, int rule)
 {
-    int rule = 0;
-    JSON_EACH (r, json_path(c->spec, "podFailurePolicy", "rules", NULL)) {
-        const struct json *codes = json_get(r, "onExitCodes"), *conditions = json_get(r, "onPodConditions");
-        if ((codes && exit_code_rule_matches(codes, p)) || (conditions && condition_rule_matches(conditions, p))) {
-            *ret_rule = rule;
-            return json_get_text(r, "action", "Count");
+    if (by_condition)
+        return arena_printf(a, "Pod %s/%s has condition DisruptionTarget matching FailJob rule at index %d", p->ns, p->name, rule);
+    return arena_printf(a, "Container %s for pod %s/%s failed with exit code %d matching FailJob rule at index %d",
+                        p->exit_container ? p->exit_container : "", p->ns, p->name, p->exit_code, rule);
+}
+
+enum job_failure batch_job_failure(struct arena *a, const struct json *spec, const struct job_pod *p, const char **ret_why)
+{
+    int at = 0;
+    *ret_why = NULL;
+    JSON_EACH (rule, json_path(spec, "podFailurePolicy", "rules", NULL)) {
+        const struct json *codes = json_get(rule, "onExitCodes"), *conditions = json_get(rule, "onPodConditions");
+        bool by_condition = conditions && condition_rule_matches(conditions, p);
+        if (!by_condition && !(codes && exit_code_rule_matches(codes, p))) {
+            at++;
+            continue;
         }
-        rule++;
+        const char *action = json_get_text(rule, "action", "Count");
+        if (text_equal(action, "FailJob"))
+            *ret_why = failure_text(a, p, by_condition, at);
+        return text_equal(action, "FailJob")     ? JOB_FAILURE_OF_JOB
+               : text_equal(action, "Ignore")    ? JOB_FAILURE_IGNORED
+               : text_equal(action, "FailIndex") ? JOB_FAILURE_OF_INDEX
+                                                 : JOB_FAILURE_COUNTS;
     }
-    return "Count";
+    return JOB_FAILURE_COUNTS;
 }
 
 static void note_failure(struct job_create *c, const struct job_pod *p)
@@ -119,23 +134,37 @@ static void note_failure(struct job_create *c, const struct job_pod *p)
 
 static void count_failure(struct context *c, const struct job_pod *p)
 {
-    int rule = 0;
-    const char *action = failure_action(c, p, &rule);
-    if (text_equal(action, "FailJob"))
-        verdict(c, JOB_FAIL, "PodFailurePolicy",
-                arena_printf(c->arena,
-                             "Container %s for pod %s/%s failed with exit code %d matching FailJob rule at index %d",
-                             p->exit_container ? p->exit_container : "", p->ns, p->name, p->exit_code, rule));
-    if (text_equal(action, "Ignore"))
+    const char *why;
+    enum job_failure failure = batch_job_failure(c->arena, c->spec, p, &why);
+    if (failure == JOB_FAILURE_IGNORED)
         return;
+    if (failure == JOB_FAILURE_OF_JOB)
+        verdict(c, JOB_FAIL, "PodFailurePolicy", why);
     c->plan->failed_n++;
     note_failure(&c->failures, p);
     if (!c->indexed || p->index < 0 || p->index >= c->completions)
         return;
     note_failure(&c->index_failures[p->index], p);
     if (c->backoff_limit_per_index >= 0 &&
-        (c->index_failures[p->index].failures_n > c->backoff_limit_per_index || text_equal(action, "FailIndex")))
+        (c->index_failures[p->index].failures_n > c->backoff_limit_per_index || failure == JOB_FAILURE_OF_INDEX))
         c->failed[p->index] = 1;
+}
+
+/* Of pods that are gone. */
+static void count_gone(struct context *c, const struct job_history *history)
+{
+    if (history->failure)
+        verdict(c, JOB_FAIL, "PodFailurePolicy", history->failure);
+    for (uint32_t i = 0; c->indexed && c->backoff_limit_per_index >= 0 && i < history->index_failures_n; i++) {
+        const struct job_create *gone = &history->index_failures[i];
+        if (gone->index < 0 || gone->index >= c->completions)
+            continue;
+        struct job_create *all = &c->index_failures[gone->index];
+        all->failures_n += gone->failures_n;
+        all->last_failure_ms = gone->last_failure_ms > all->last_failure_ms ? gone->last_failure_ms : all->last_failure_ms;
+        if (all->failures_n > c->backoff_limit_per_index)
+            c->failed[gone->index] = 1;
+    }
 }
 
 /* ---- counting ---- */
@@ -369,6 +398,7 @@ void batch_job_plan(struct arena *a, const struct json *job, const struct job_po
     struct context c = {.arena = a, .pods = pods, .pods_n = pods_n, .plan = ret_plan};
     context_init(&c, job, history);
     check_decided(&c, job);
+    count_gone(&c, history);
     for (uint32_t i = 0; i < pods_n; i++)
         count_pod(&c, pods[i]);
     if (c.indexed) {

@@ -28,19 +28,27 @@ struct job_pod {
     int64_t ready_ms;                /* when it became ready */
 };
 
-/* Pods of this job that ended and are no longer there: counted once, kept in status. */
-struct job_history {
-    int64_t succeeded_n, failed_n;
-    const char *completed_indexes; /* "0-2,5" from status; NULL */
-    const char *failed_indexes;
-};
-
 /* A pod to create, when the back-off after its failures is over. */
 struct job_create {
     int32_t index;           /* -1: not Indexed */
     int64_t failures_n;      /* of the job; with backoffLimitPerIndex of this index */
     int64_t last_failure_ms; /* when the last of them was; 0 = none */
 };
+
+/* Pods of this job that ended and are no longer there: counted once, kept in status. */
+struct job_history {
+    int64_t succeeded_n, failed_n;
+    const char *completed_indexes; /* "0-2,5" from status; NULL */
+    const char *failed_indexes;
+    const char *failure;           /* why one of them fails the job (batch_job_failure); NULL: none does */
+    const struct job_create *index_failures; /* of indexes, in any order: counted for backoffLimitPerIndex */
+    uint32_t index_failures_n;
+};
+
+/* What a pod that has failed is to its job. SOURCE podFailurePolicy: the first rule that matches decides; else it counts. */
+enum job_failure { JOB_FAILURE_COUNTS, JOB_FAILURE_IGNORED, JOB_FAILURE_OF_INDEX, JOB_FAILURE_OF_JOB };
+/* spec: the job's. ret_why: with JOB_FAILURE_OF_JOB the message of the condition, in the arena; else NULL. */
+enum job_failure batch_job_failure(struct arena *a, const struct json *spec, const struct job_pod *p, const char **ret_why);
 
 enum job_verdict { JOB_GO_ON, JOB_COMPLETE, JOB_FAIL };
 struct job_plan {

@@ -24,14 +24,19 @@ static const char *phase_of(const struct json *pod)
     return json_text(json_path(pod, "status", "phase", NULL), "");
 }
 
+/* Of a container that failed, else 0; EXIT_PASSING where none was seen to end: the pod was evicted, or its node is gone.
+ * SOURCE training-operator: such a pod is made again */
 static int64_t exit_code(const struct json *pod)
 {
+    bool has_ended = false;
     JSON_EACH (container, json_path(pod, "status", "containerStatuses", NULL)) {
-        int64_t code = json_int64(json_path(container, "state", "terminated", "exitCode", NULL), 0);
+        const struct json *ended = json_path(container, "state", "terminated", NULL);
+        int64_t code = json_get_int64(ended, "exitCode", 0);
         if (code)
             return code;
+        has_ended |= json_is(ended, JSON_OBJECT);
     }
-    return 0;
+    return has_ended ? 0 : EXIT_PASSING;
 }
 
 bool training_may_rerun(const struct training *t, const struct training_role *role, const struct json *pod)

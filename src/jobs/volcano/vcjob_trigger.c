@@ -138,6 +138,15 @@ static bool replaced(const struct vcjob_pass *x, const struct vcjob_pod *p)
     return slot && (*slot)->version == x->version && (*slot)->phase == VCPOD_RUNNING;
 }
 
+/* One that is gone may have failed before, unseen by any pass: its node was removed, say. SOURCE Volcano: two events; the policy of the
+ * first is the one that counts, most often, since the other is then of an earlier version. */
+static bool consider_gone(struct vcjob_pass *x, struct chosen *c, const struct vcjob_pod *p)
+{
+    struct vcjob_happened failed = {VCJOB_ON_POD_FAILED, p->exit_code}, evicted = {VCJOB_ON_POD_EVICTED, 0};
+    return (p->phase == VCPOD_FAILED && consider(x, c, &failed, p->task, p, p->since_ms)) ||
+           consider(x, c, &evicted, p->task, p, p->since_ms);
+}
+
 /* Deletions by others. Those of earlier versions, replaced ones and those that no policy answers are forgotten. */
 static void consider_evicted(struct vcjob_pass *x, struct chosen *c)
 {
@@ -147,11 +156,9 @@ static void consider_evicted(struct vcjob_pass *x, struct chosen *c)
     uint32_t kept_n = 0;
     for (uint32_t i = 0; i < m->evicted_n; i++) {
         struct vcjob_pod *p = m->evicted[i];
-        struct vcjob_happened h = {VCJOB_ON_POD_EVICTED, 0};
         bool current = p->version == x->version && strcmp(p->owner_uid, object_meta(x->job, "uid")) == 0 &&
                        !done_part && !replaced(x, p);
-        if (current && vcjob_phase_kill(x->view.phase) == VCJOB_KILL_NONE &&
-            consider(x, c, &h, p->task, p, p->since_ms))
+        if (current && vcjob_phase_kill(x->view.phase) == VCJOB_KILL_NONE && consider_gone(x, c, p))
             m->evicted[kept_n++] = p;
         else
             vcjob_pod_free(p);

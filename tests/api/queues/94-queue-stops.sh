@@ -196,7 +196,7 @@ soon "nothing is held" '^0 0 0$' counts
 remove gang-1 gang-2 gang-3 gang-4
 
 # --- nodes are lost under a gang
-job lost q 6 1000000
+job lost q 6 1000000 'backoffLimit: 20' # pods whose nodes go count
 soon "a gang runs on one node" '^6$' running lost
 gone=$(k get pods -l job-name=lost -o 'jsonpath={.items[0].spec.nodeName}')
 K delete node "$gone" >/dev/null

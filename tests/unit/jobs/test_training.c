@@ -183,6 +183,8 @@ static void test_when_a_job_has_failed(void **state)
     assert_string_equal(state_of(&t, "Worker", lost, 1), "Failed");
     assert_false(training_may_rerun(&t, &t.roles[0], in_phase("Failed", 127)));
     assert_true(training_may_rerun(&t, &t.roles[0], in_phase("Failed", 130)));
+    assert_true(training_may_rerun(&t, &t.roles[0], parse("{\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{\"state\":{"
+                                                          "\"running\":{}}}]}}"))); /* its node is gone: nobody saw it end */
     assert_string_equal(state_of(&t, "Worker", lost, 130), "Restarting");
     static const char *const running[] = {"Running"};
     t = read_job(QUEUED_JAXJOB, "{\"runPolicy\":{\"backoffLimit\":0},\"jaxReplicaSpecs\":{\"Worker\":{}}}");

@@ -11,7 +11,8 @@ struct setup {
     struct job_plan plan;
 };
 
-/* pods: one letter each: p pending, r running, s succeeded, f failed (exit 1), d being deleted, g let go; Indexed: numbers 0, 1, ... */
+/* pods: one letter each: p pending, r running, s succeeded, f failed (exit 1), x failed with its node, d being deleted, g let go;
+ * Indexed: numbers 0, 1, ... */
 static struct job_plan plan_after(struct arena *a, const char *spec, const char *conditions, const char *pods,
                                   const struct job_history *history)
 {
@@ -25,7 +26,7 @@ static struct job_plan plan_after(struct arena *a, const char *spec, const char 
     const struct job_pod **list = arena_alloc(a, sizeof *list * (n + 1));
     for (uint32_t i = 0; i < n; i++) {
         enum job_pod_phase phase = pods[i] == 's'   ? JOB_POD_SUCCEEDED
-                                   : pods[i] == 'f' || pods[i] == 'g' ? JOB_POD_FAILED
+                                   : pods[i] == 'f' || pods[i] == 'g' || pods[i] == 'x' ? JOB_POD_FAILED
                                    : pods[i] == 'p' ? JOB_POD_PENDING
                                                     : JOB_POD_RUNNING;
         records[i] = (struct job_pod){.ns = "d",
@@ -35,6 +36,7 @@ static struct job_plan plan_after(struct arena *a, const char *spec, const char 
                                       .ready = pods[i] == 'r',
                                       .deleting = pods[i] == 'd' || pods[i] == 'g',
                                       .let_go = pods[i] == 'g',
+                                      .disrupted = pods[i] == 'x',
                                       .index = (int32_t)i,
                                       .exit_code = pods[i] == 'f' ? 1 : pods[i] == 'g' ? 143 : -1,
                                       .exit_container = "c",
@@ -161,6 +163,46 @@ static void a_failure_policy_decides_first(void **state)
     assert_int_equal(plan_of(s->arena, arena_printf(s->arena, rules, "Ignore"), "fff", NULL).failed_n, 0);
 }
 
+#define ON_DISRUPTION(action) \
+    ",\"podFailurePolicy\":{\"rules\":[{\"action\":\"FailJob\",\"onExitCodes\":{\"operator\":\"In\",\"values\":[42]}}," \
+    "{\"action\":\"" action "\",\"onPodConditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\"}]}]}"
+
+static void a_pod_whose_node_goes_is_what_its_policy_says(void **state)
+{
+    struct setup *s = *state;
+    assert_int_equal(plan_of(s->arena, PLAIN, "xxr", NULL).verdict, JOB_FAIL);
+    assert_int_equal(plan_of(s->arena, PLAIN ON_DISRUPTION("Count"), "xxr", NULL).verdict, JOB_FAIL);
+    struct job_plan ignored = plan_of(s->arena, PLAIN ON_DISRUPTION("Ignore"), "xxxfr", NULL);
+    assert_int_equal(ignored.verdict, JOB_GO_ON);
+    assert_int_equal(ignored.failed_n, 1);
+    assert_int_equal(ignored.create_n, 1);
+    struct job_plan failed = plan_of(s->arena, PLAIN ON_DISRUPTION("FailJob"), "xr", NULL);
+    assert_int_equal(failed.verdict, JOB_FAIL);
+    assert_string_equal(failed.reason, "PodFailurePolicy");
+    assert_string_equal(failed.message, "Pod d/p has condition DisruptionTarget matching FailJob rule at index 1");
+}
+
+/* What was seen of them counts when they are gone. */
+static void pods_that_are_gone_have_failed_all_the_same(void **state)
+{
+    struct setup *s = *state;
+    struct job_history of_job = {.failure = "Pod d/p has condition DisruptionTarget"};
+    struct job_plan failed = plan_of(s->arena, PLAIN, "r", &of_job);
+    assert_int_equal(failed.verdict, JOB_FAIL);
+    assert_string_equal(failed.reason, "PodFailurePolicy");
+    assert_string_equal(failed.message, of_job.failure);
+    const struct job_create gone[] = {{.index = 1, .failures_n = 2, .last_failure_ms = 300}, {.index = 9, .failures_n = 9}};
+    struct job_history of_indexes = {.failed_n = 2, .index_failures = gone, .index_failures_n = 2};
+    const char *spec = "\"parallelism\":2,\"completions\":2,\"completionMode\":\"Indexed\",\"backoffLimitPerIndex\":";
+    struct job_plan plan = plan_of(s->arena, arena_printf(s->arena, "%s2", spec), "r", &of_indexes);
+    assert_int_equal(plan.create_n, 1);
+    assert_int_equal(plan.create[0].failures_n, 2);
+    assert_int_equal(plan.create[0].last_failure_ms, 300);
+    plan = plan_of(s->arena, arena_printf(s->arena, "%s1", spec), "r", &of_indexes);
+    assert_int_equal(plan.create_n, 0);
+    assert_string_equal(plan.failed_indexes, "1");
+}
+
 static void backoff_per_index_fails_only_that_index(void **state)
 {
     struct setup *s = *state;
@@ -236,6 +278,8 @@ int main(void)
                                        T(work_queues_end_with_the_first_success),
                                        T(indexed_jobs_fill_the_gaps),
                                        T(a_failure_policy_decides_first),
+                                       T(a_pod_whose_node_goes_is_what_its_policy_says),
+                                       T(pods_that_are_gone_have_failed_all_the_same),
                                        T(backoff_per_index_fails_only_that_index),
                                        T(indexes_wait_for_their_own_failures),
                                        T(success_policies_end_early),

@@ -1,4 +1,4 @@
-/* Groups of coscheduling: what of minResources all nodes together must have free. */
+/* Groups of coscheduling: what of minResources all nodes together must have free, and which of them are over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,8 +36,28 @@ static void floors(void **state)
     assert_string_equal(floor_of(w, ",\"minResources\":7"), "");
 }
 
+static bool is_over(struct world *w, const char *phase)
+{
+    struct gang_record g;
+    struct err e = {0};
+    const char *text = arena_printf(w->arena, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"status\":{\"phase\":\"%s\"}}", phase);
+    assert_int_equal(decode_coscheduling_pod_group(&w->d, tree(w, text), &g, &e), 0);
+    return g.finished;
+}
+
+/* In the stead of pods that failed others may come. */
+static void who_failed_is_not_over(void **state)
+{
+    assert_false(is_over(*state, "Running"));
+    assert_false(is_over(*state, "Failed"));
+    assert_true(is_over(*state, "Finished"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(floors, world_open, world_close)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(floors, world_open, world_close),
+        cmocka_unit_test_setup_teardown(who_failed_is_not_over, world_open, world_close),
+    };
     return cmocka_run_group_tests_name("coscheduling_groups", tests, NULL, NULL);
 }

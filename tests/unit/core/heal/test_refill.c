@@ -238,6 +238,102 @@ static void so_is_one_whose_node_failed(void **state)
     assert_non_null(entry_of(w, EFFECT_EVICT, "g"));
 }
 
+static void fails(struct world *w, int i)
+{
+    struct pod_record p = member(w, members[i], places[i]);
+    p.phase = POD_FAILED;
+    pod_record(w, p);
+    step(w);
+}
+
+/* A pod of a removed node fails, and then it is gone: one hole, not two, and what comes in its stead starts once. */
+static void who_fails_before_he_is_gone_leaves_one_hole(void **state)
+{
+    struct world *w = *state;
+    runs(w, NULL, 0);
+    pod(w, "ns/other", NULL, GPU "=1");
+    fails(w, 1);
+    assert_string_equal(why(w, "g"), "3 of 4 pods are left or have come anew; the places of the others are kept for them");
+    gone(w, CHANGE_POD_GONE, members[1]);
+    step(w);
+    assert_string_equal(why(w, "g"), "3 of 4 pods are left or have come anew; the places of the others are kept for them");
+    pod_record(w, member(w, "ns/g-1b", NULL));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 1);
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/g-1b"));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+}
+
+/* The successor may be there before the failed one is gone. */
+static void who_comes_before_he_is_gone_starts_once(void **state)
+{
+    struct world *w = *state;
+    runs(w, NULL, 0);
+    fails(w, 1);
+    pod_record(w, member(w, "ns/g-1b", NULL));
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/g-1b"));
+    pod_record(w, member(w, "ns/g-1b", node_of(w, "ns/g-1b")));
+    gone(w, CHANGE_POD_GONE, members[1]);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    assert_int_equal(state_gang_phase(w->s, id(w, "g")), GANG_BOUND);
+    assert_string_equal(why(w, "g"), "");
+}
+
+/* With the node: the others of it hold their GPUs until the group is whole elsewhere, or its grace is over; then it goes once, whole. */
+static void a_removed_node_is_no_place_for_who_failed_there(void **state)
+{
+    struct world *w = *state;
+    runs(w, NULL, 120);
+    const char *node_name = places[0];
+    gone(w, CHANGE_NODE_GONE, node_name);
+    step(w);
+    after(w, 4000);
+    int left_n = 0;
+    for (int i = 0; i < 4; i++)
+        if (strcmp(places[i], node_name) == 0)
+            fails(w, i);
+        else
+            left_n++;
+    for (int i = 0; i < 4; i++)
+        if (strcmp(places[i], node_name) == 0)
+            gone(w, CHANGE_POD_GONE, members[i]);
+    step(w);
+    assert_int_equal(left_n, 2);
+    assert_int_equal(state_gang_phase(w->s, id(w, "g")), GANG_WAITING);
+    pod_record(w, member(w, "ns/g-a", NULL));
+    pod_record(w, member(w, "ns/g-b", NULL));
+    after(w, 60000);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    node(w, "n9", "cpu=8000," GPU "=2", "");
+    assert_string_equal(soon_on(w, "ns/g-a"), "n9");
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/g-b"));
+}
+
+static void whose_grace_is_over_goes_once(void **state)
+{
+    struct world *w = *state;
+    runs(w, NULL, 120);
+    const char *node_name = places[0];
+    gone(w, CHANGE_NODE_GONE, node_name);
+    step(w);
+    for (int i = 0; i < 4; i++)
+        if (strcmp(places[i], node_name) == 0)
+            fails(w, i);
+    for (int i = 0; i < 4; i++)
+        if (strcmp(places[i], node_name) == 0)
+            gone(w, CHANGE_POD_GONE, members[i]);
+    after(w, 119000);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+    after(w, 2000);
+    assert_int_equal(effects(w, EFFECT_EVICT), 1);
+    outcome(w, EFFECT_EVICT, "g", NULL, OUTCOME_DONE);
+    after(w, 1000);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+}
+
 /* Devices of a GPU that is not healthy are no place: the member goes where another is free, at once. */
 static void a_faulty_gpu_is_not_kept(void **state)
 {
@@ -388,6 +484,10 @@ int main(void)
         in_a_world(what_was_kept_is_free_while_the_rest_ends),
         in_a_world(also_where_it_is_to_start_again),
         in_a_world(so_is_one_whose_node_failed),
+        in_a_world(who_fails_before_he_is_gone_leaves_one_hole),
+        in_a_world(who_comes_before_he_is_gone_starts_once),
+        in_a_world(a_removed_node_is_no_place_for_who_failed_there),
+        in_a_world(whose_grace_is_over_goes_once),
         in_a_world(a_faulty_gpu_is_not_kept),
         in_a_world(the_end_of_a_surplus_member_keeps_nothing),
         in_a_world(a_lower_minimum_keeps_nothing),

@@ -70,6 +70,49 @@ static void an_eviction_waits_for_its_timeout(void **state)
     assert_string_equal(state_of(JOB("late")), "Running 2 0 0");
 }
 
+static const char *task_on(const char *name, const char *on)
+{
+    return arena_printf(w.a,
+                        "{\"name\":\"%s\",\"replicas\":1,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":"
+                        "\"1000\"}},\"spec\":{\"restartPolicy\":\"Never\",\"nodeSelector\":{\"kubernetes.io/hostname\":\"%s\"},"
+                        "\"containers\":[{"
+                        "\"name\":\"c\",\"image\":\"i\"}]}}}",
+                        name, on);
+}
+
+#define EITHER "\"policies\":[{\"event\":\"PodFailed\",\"action\":\"TerminateJob\"},{\"event\":\"PodEvicted\",\"action\":\"AbortJob\"}],"
+#define ONE "\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"AbortJob\"}],"
+
+/* SOURCE Volcano: a pod whose node is removed fails, and then it is gone, which are two events: the first that has a policy is answered. */
+static void a_pod_of_a_removed_node_has_failed(void **state)
+{
+    (void)state;
+    const char *tasks = arena_printf(w.a, "%s,%s", task_on("a", "n1"), task_on("b", "n2"));
+    vcjob("either", EITHER, tasks);
+    vcjob("evicted", ONE, tasks);
+    run(3000);
+    assert_string_equal(state_of(JOB("either")), "Running 2 0 0");
+    delete("/api/v1/nodes/n1");
+    run(10000);
+    assert_true(text_starts(state_of(JOB("either")), "Terminated "));
+    assert_true(text_starts(state_of(JOB("evicted")), "Aborted "));
+}
+
+/* No pass of the job stands between. */
+static void also_one_that_nobody_saw_fail(void **state)
+{
+    (void)state;
+    vcjob("either", EITHER, task("a", 2, "1000", 0, ""));
+    vcjob("evicted", ONE, task("a", 2, "1000", 0, ""));
+    run(3000);
+    kube_patch(w.client, KUBE_PATCH_MERGE, POD("either-a-0") "/status", BYTES("{\"status\":{\"phase\":\"Failed\"}}"), NULL, NULL);
+    evict(POD("either-a-0"));
+    evict(POD("evicted-a-0"));
+    run(10000);
+    assert_true(text_starts(state_of(JOB("either")), "Terminated "));
+    assert_true(text_starts(state_of(JOB("evicted")), "Aborted "));
+}
+
 static void what_does_not_come_back_is_answered_in_time(void **state)
 {
     (void)state;
@@ -371,6 +414,8 @@ int main(void)
     const struct CMUnitTest tests[] = {FLOW(a_partition_restarts_by_itself),
                                        FLOW(a_phase_tells_the_pods_that_go),
                                        FLOW(an_eviction_waits_for_its_timeout),
+                                       FLOW(a_pod_of_a_removed_node_has_failed),
+                                       FLOW(also_one_that_nobody_saw_fail),
                                        FLOW(what_does_not_come_back_is_answered_in_time),
                                        FLOW(a_job_whose_pods_have_ended_by_its_start_is_completed),
                                        FLOW(a_job_that_is_changed_before_its_start_follows),

@@ -87,7 +87,8 @@ static const char *of_volcano(const struct group *g)
 static const char *of_coscheduling(const struct group *g)
 {
     int running = how_many(g, RUNS), succeeded = how_many(g, SUCCEEDED), failed = how_many(g, FAILED);
-    if (is_any(g->phase, "Finished", "Failed"))
+    bool is_mended = failed == 0 && running > 0 && running + succeeded >= g->least;
+    if (strcmp(g->phase, "Finished") == 0 || (strcmp(g->phase, "Failed") == 0 && !is_mended))
         return g->phase;
     if (succeeded >= g->least)
         return "Finished";
