@@ -184,8 +184,9 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     } else {
         struct mirror_pod *p = map_put(w->pods, key, NULL), old = *p;
         read_pod(p, pod);
-        if (p->preempted && ((p->gang[0] && !text_starts(p->gang, "unqueued")) || p->priority >= 1000)) /* nobody has more than that */
-            world_broken(w, "%.*s was preempted, though it is of a gang, or has the highest priority", (int)key.n, key.data);
+        bool in_queue = p->gang[0] && !text_starts(p->gang, "unqueued") && !text_starts(p->gang, "pg");
+        if (p->preempted && (in_queue || p->priority >= 1000)) /* nobody has more than that */
+            world_broken(w, "%.*s was preempted by priority, though it is in a queue, or has the highest", (int)key.n, key.data);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             world_broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
         if (p->bound && !old.bound && (text_starts(p->gang, "checked") || text_starts(p->gang, "asked") || text_starts(p->gang, "machines") ||
