@@ -448,6 +448,8 @@ static void members_changed(struct state *s, struct gang *g)
     wait_again(s, g);
     if (gang_is_over(s, g)) {
         order_forget(s, g);
+        if (g->phase == GANG_LEAVING && g->answered)
+            admission_release(s, g); /* it was told to go, and has gone: who waits for it may start */
         if (g->phase == GANG_WAITING)
             gang_enter(s, g, GANG_OVER);
         return;

@@ -56,7 +56,7 @@ void floor_check(struct model *m, const struct life *l, int gang)
         succeeded += p->phase == POD_SUCCEEDED;
         bound += node_of(p, &l->assumed[i]) >= 0;
     }
-    if (succeeded || bound >= g->min_members) /* it runs already */
+    if (succeeded || bound >= g->min_members || l->went_for[gang] == g->serial) /* it runs already, or others have gone for it */
         return;
     for (int r = 0; r < RES_N; r++)
         if (g->floor[r] > free_for(l, gang, r))

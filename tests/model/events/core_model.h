@@ -237,6 +237,7 @@ struct life {
     struct cluster seen;
     struct assumed assumed[PODS];
     bool started[GANGS];       /* the first burst is over */
+    uint32_t went_for[GANGS];  /* serial of the gang for which others were told to go */
     uint8_t begun[GANGS];      /* bits by name of the set: some of its pods had a place since then */
     int done_gone[GANGS][SETS]; /* by name of the set: members that succeeded and were deleted then */
     uint32_t reserved[GANGS];  /* serial of one that waited for its checks when the last decision began, or was given quota only by it */

@@ -627,6 +627,9 @@ void oracle_plan(struct model *m, struct life *l)
             check_bind(m, l, e);
         if (e->effect == EFFECT_BIND && gang >= 0 && phase_of(l, &l->seen.gangs[gang]) == GANG_CHECKING)
             die(m, "%s is bound before its checks are ready", intern_name(l->w.names, e->gang));
+        int by = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED ? find_gang(l, e->reason->name) : -1;
+        if (by >= 0)
+            l->went_for[by] = l->seen.gangs[by].serial;
         if (e->effect == EFFECT_EVICT && is_by_priority(e))
             priority_check_victim(m, l, e);
         else if (e->effect == EFFECT_EVICT && e->source == GANG_POD)

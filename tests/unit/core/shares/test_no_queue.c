@@ -201,11 +201,32 @@ static void nobody_counts_on_a_device_that_two_have(void **state)
     world_free(&w);
 }
 
+/* All that is left of it are pods that have ended. core_events 9025 400 1 */
+static void a_group_whose_last_pods_failed_has_left(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    shares_objects(&w, N8 RUNS("low") "x=2 gpu=4;" WANTS("high") "x=1 gpu=8 prio=9");
+    run(&w);
+    assert_string_equal(shares_decided(&w), "evict low");
+    outcome(&w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
+    struct pod_record failed = a_pod(&w, "ns/low-0", "low", GPU "=4");
+    failed.node = id(&w, "n");
+    failed.phase = POD_FAILED;
+    pod_record(&w, failed);
+    gone(&w, CHANGE_POD_GONE, "ns/low-1");
+    run(&w);
+    assert_string_equal(shares_decided(&w), "start high");
+    assert_int_equal(state_gang_phase(w.s, id(&w, "low")), GANG_OVER);
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_case_decides_as_it_says), cmocka_unit_test(each_story_goes_on_as_it_says),
                                        cmocka_unit_test(whom_it_waits_for_after_a_restart_is_said),
                                        cmocka_unit_test(who_is_to_wait_before_others_go_says_until_when),
-                                       cmocka_unit_test(nobody_counts_on_a_device_that_two_have)};
+                                       cmocka_unit_test(nobody_counts_on_a_device_that_two_have),
+                                       cmocka_unit_test(a_group_whose_last_pods_failed_has_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
