@@ -117,6 +117,19 @@ static bool looks_again_soon(const struct forced *f, const struct gang *g)
     return lack && lack->have == LACK_COMING && g->timer_at;
 }
 
+/* Without a queue, and pods of lower priority are being deleted, for nobody (preempt/coming.h): it counts on what they leave, and looks
+ * again when they have left. */
+static bool waits_for_deleted(const struct forced *f, const struct gang *g)
+{
+    bool any = false;
+    for (uint32_t i = 1; i < f->s->pods_n && gang_has_no_queue(g) && g->phase == GANG_WAITING && !g->promise && !any; i++) {
+        const struct pod *p = &f->s->pods[i];
+        any = p->seat && p->deleting && p->gang && p->gang != g && gang_has_no_queue(p->gang) && !p->gang->preemptor &&
+              p->gang->priority < g->priority;
+    }
+    return any;
+}
+
 /* Others leave for all of its members, and somebody has taken so much meanwhile that it may not ask for those any more but for fewer: it
  * has all of them when they have left. */
 static bool does_with_fewer(const struct forced *f, uint32_t at, const struct plan_entry *e, const struct gang *g)
@@ -227,7 +240,7 @@ static uint32_t force(struct forced *f)
     for (uint32_t i = 0; i < f->s->gangs_n; i++)
         f->somebody_leaves |= f->s->gangs[i]->phase == GANG_LEAVING;
     for (uint32_t i = 0; i < f->s->gangs_n && f->looking_n < WAITING_MAX; i++)
-        if (looks_again_soon(f, f->s->gangs[i]))
+        if (looks_again_soon(f, f->s->gangs[i]) || waits_for_deleted(f, f->s->gangs[i]))
             f->looking[f->looking_n++] = f->s->gangs[i]->key;
     for (uint32_t i = 0; i < f->s->promised_n && f->waiting_n < WAITING_MAX; i++)
         if (f->s->promised[i]->promise->victims_n) {
