@@ -150,7 +150,8 @@ static uint64_t sum_of_victims(const struct promise *p)
 
 /* Another one of its tree, tried anew, waits for others than it did. Where more leave for that one, less is kept for it, which wakes this
  * one. Where fewer do, since the victims of somebody else leave more than he takes, this one counted on who leaves for nobody now: in the
- * flavor in which it waits it would borrow, and it has room in another one. The same of those without a queue, for whom others leave. */
+ * flavor in which it waits it would borrow, and it has room in another one. The same of one without a queue, beside whomever others leave
+ * for. */
 static bool may_have_what_others_leave(const struct forced *f, const struct gang *g)
 {
     const struct quota *t = &f->s->quota;
@@ -158,7 +159,7 @@ static bool may_have_what_others_leave(const struct forced *f, const struct gang
     for (uint32_t i = 0; i < f->waiting_n && gang_has_no_queue(g) && !any; i++) {
         const struct gang *other = gang_find(f->s, f->waiting[i]);
         bool waits = other && other != g && other->promise;
-        any = other && other != g && gang_has_no_queue(other) && (!waits || sum_of_victims(other->promise) != f->victims[i]);
+        any = other && other != g && (!waits || sum_of_victims(other->promise) != f->victims[i]);
     }
     for (uint32_t i = 0; i < f->waiting_n && g->queue && !any; i++) {
         const struct gang *other = gang_find(f->s, f->waiting[i]);
