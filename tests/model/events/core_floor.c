@@ -1,6 +1,7 @@
 /* core_floor.c - pod groups that start only while all nodes together have so much free, and what their own pods have: summed up from what
  * the core was told. That none of them waits for what is there already is asked of a core that begins anew (core_rest.c) */
 #include "core_model.h"
+#include "core/state/model.h"
 
 /* Of two groups in three, parts of what all nodes have: from little to nearly all of it. */
 void floor_draw(const struct model *m, struct m_gang *g)
@@ -62,4 +63,15 @@ void floor_check(struct model *m, const struct life *l, int gang)
         if (g->floor[r] > free_for(l, gang, r))
             die(m, "%s starts while all nodes together have %" PRId64 " %s free, and wants %" PRId64, gang_key(g, key),
                 free_for(l, gang, r), resource_names[r], g->floor[r]);
+}
+
+void floor_note(struct life *l)
+{
+    char key[40];
+    for (int i = 0; i < GANGS; i++) {
+        const struct m_gang *g = &l->seen.gangs[i];
+        const struct gang *known = g->exists ? gang_find(l->w.s, intern_find(l->w.names, bytes_of(gang_key(g, key)))) : NULL;
+        if (known && known->promise)
+            l->went_for[i] = g->serial;
+    }
 }

@@ -237,7 +237,7 @@ struct life {
     struct cluster seen;
     struct assumed assumed[PODS];
     bool started[GANGS];       /* the first burst is over */
-    uint32_t went_for[GANGS];  /* serial of the gang for which others were told to go */
+    uint32_t went_for[GANGS];  /* serial of the gang for which others have been leaving */
     uint8_t begun[GANGS];      /* bits by name of the set: some of its pods had a place since then */
     int done_gone[GANGS][SETS]; /* by name of the set: members that succeeded and were deleted then */
     uint32_t reserved[GANGS];  /* serial of one that waited for its checks when the last decision began, or was given quota only by it */
@@ -308,6 +308,7 @@ void answer_outcome(struct life *l, const struct answer *a);
 void floor_draw(const struct model *m, struct m_gang *g); /* WHY from its number: what else is drawn by chance stays as it is */
 void floor_tell(struct world *w, const struct m_gang *g, struct gang_record *r);
 void floor_check(struct model *m, const struct life *l, int gang); /* it starts now */
+void floor_note(struct life *l); /* for whom others leave from now on */
 
 /* core_heal.c: pod groups lose members, and get others */
 void random_heal(struct model *m);

@@ -627,9 +627,6 @@ void oracle_plan(struct model *m, struct life *l)
             check_bind(m, l, e);
         if (e->effect == EFFECT_BIND && gang >= 0 && phase_of(l, &l->seen.gangs[gang]) == GANG_CHECKING)
             die(m, "%s is bound before its checks are ready", intern_name(l->w.names, e->gang));
-        int by = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED ? find_gang(l, e->reason->name) : -1;
-        if (by >= 0)
-            l->went_for[by] = l->seen.gangs[by].serial;
         if (e->effect == EFFECT_EVICT && is_by_priority(e))
             priority_check_victim(m, l, e);
         else if (e->effect == EFFECT_EVICT && e->source == GANG_POD)
@@ -656,6 +653,7 @@ void oracle_plan(struct model *m, struct life *l)
             check_burst(m, l, i, binds[i]);
             check_later(m, l, i, set_binds[i]);
         }
+    floor_note(l);
 }
 
 void oracle_check(struct model *m, const struct life *l)
