@@ -118,10 +118,13 @@ static bool looks_again_soon(const struct forced *f, const struct gang *g)
 }
 
 /* Without a queue, and pods of lower priority are being deleted, for nobody (preempt/coming.h): it counts on what they leave, and looks
- * again when they have left. */
+ * again when they have left. A lone pod says so. */
 static bool waits_for_deleted(const struct forced *f, const struct gang *g)
 {
+    const struct reason *r = gang_is_lone(g) ? state_gang_reason(f->s, g->key) : NULL;
     bool any = false;
+    if (gang_is_lone(g) && !(r && reason_find(r, REASON_PREEMPTING)))
+        return false;
     for (uint32_t i = 1; i < f->s->pods_n && gang_has_no_queue(g) && g->phase == GANG_WAITING && !g->promise && !any; i++) {
         const struct pod *p = &f->s->pods[i];
         any = p->seat && p->deleting && p->gang && p->gang != g && gang_has_no_queue(p->gang) && !p->gang->preemptor &&
@@ -150,13 +153,13 @@ static uint64_t sum_of_victims(const struct promise *p)
 
 /* Another one of its tree, tried anew, waits for others than it did. Where more leave for that one, less is kept for it, which wakes this
  * one. Where fewer do, since the victims of somebody else leave more than he takes, this one counted on who leaves for nobody now: in the
- * flavor in which it waits it would borrow, and it has room in another one. The same of one without a queue, beside whomever others leave
- * for. */
+ * flavor in which it waits it would borrow, and it has room in another one. The same of one without a queue, for whom others leave: it may
+ * need none of them where another one is promised no more, which wakes it in the next cycle. */
 static bool may_have_what_others_leave(const struct forced *f, const struct gang *g)
 {
     const struct quota *t = &f->s->quota;
-    bool any = false;
-    for (uint32_t i = 0; i < f->waiting_n && gang_has_no_queue(g) && !any; i++) {
+    bool any = false, is_waited_for = gang_has_no_queue(g) && is_among(f->waiting, f->waiting_n, g->key);
+    for (uint32_t i = 0; i < f->waiting_n && is_waited_for && !any; i++) {
         const struct gang *other = gang_find(f->s, f->waiting[i]);
         bool waits = other && other != g && other->promise;
         any = other && other != g && (!waits || sum_of_victims(other->promise) != f->victims[i]);

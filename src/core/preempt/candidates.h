@@ -43,7 +43,6 @@ enum candidate_class {
     CLASS_PRIORITY,
     CLASS_OWN,
     CLASS_FAIR, /* by shares (fair.h), once it goes */
-    CLASS_LONE, /* lone pods (lone.h) */
     CLASS_MOVED, /* begins again elsewhere (moves/carry.h) */
 };
 /* What else counts in the order where the preemptor spares equals, or a queue goes by what its LocalQueues have used. */

@@ -377,10 +377,10 @@ static void promise(struct lone *x)
     (void)gather(x, node); /* ORDER first: x->n was that of the node looked at last */
     struct victims v = {.all = arena_alloc(x->c->a, (x->best.victims_n + x->n + 1) * sizeof *v.all), .places = &node};
     for (uint32_t i = 0; i < x->best.victims_n; i++)
-        v.all[v.n++] = (struct candidate){.gang = s->pods[x->best.victims[i].pod].gang, .class = CLASS_LONE};
+        v.all[v.n++] = (struct candidate){.gang = s->pods[x->best.victims[i].pod].gang, .class = CLASS_OWN};
     for (uint32_t i = 0; i < x->n; i++)
         if (x->all[i].leaves && !is_victim(&x->best, x->all[i].pod))
-            v.all[v.n++] = (struct candidate){.gang = s->pods[x->all[i].pod].gang, .class = CLASS_LONE};
+            v.all[v.n++] = (struct candidate){.gang = s->pods[x->all[i].pod].gang, .class = CLASS_OWN};
     struct preemptor me = {.c = x->c, .gang = x->gang, .queue = s->queues[0], .by_node = true};
     bool is_new = x->best.victims_n || !x->gang->promise || x->gang->promise->rooms->node != node;
     promise_make(&me, &v, &x->want, 1);

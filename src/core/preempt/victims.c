@@ -10,7 +10,7 @@ enum preemption victim_reason(const struct candidate *one)
 {
     if (one->class == CLASS_MOVED)
         return PREEMPTION_MOVED;
-    if (one->class == CLASS_LONE || gang_has_no_queue(one->gang))
+    if (gang_has_no_queue(one->gang))
         return PREEMPTION_BY_PRIORITY;
     if (one->gang->queue && one->gang->queue->has_shares)
         return one->class == CLASS_OWN ? PREEMPTION_LOWER_IN_QUEUE : PREEMPTION_DESERVED;
